@@ -1,28 +1,29 @@
 //! Arithmetic.
 
 use clift_kir::{Builder, Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
-use rspirv::spirv::{FPFastMathMode, Op};
+use rspirv::spirv::FPFastMathMode;
 
+use super::classes::{ArithInst, DotInst, WideInst};
 use crate::builtins::{self, ClOp, Operand};
 use crate::spirv::lower::{FuncCx, Val};
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    let value = match inst.op() {
-        Op::SNegate => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ArithInst) -> Result<(), InstError> {
+    let value = match op {
+        ArithInst::SNegate => {
             let a = cx.value(inst.id(0)?)?;
             int(cx, a)?;
             cx.b.int1(Opcode::Ineg, a)
         }
-        Op::IAdd => int2_wrap(cx, inst, Opcode::Iadd)?,
-        Op::ISub => int2_wrap(cx, inst, Opcode::Isub)?,
-        Op::IMul => int2_wrap(cx, inst, Opcode::Imul)?,
-        Op::UDiv => int2(cx, inst, Opcode::Udiv)?,
-        Op::SDiv => int2(cx, inst, Opcode::Sdiv)?,
-        Op::UMod => int2(cx, inst, Opcode::Urem)?,
-        Op::SRem => int2(cx, inst, Opcode::Srem)?,
-        Op::SMod => {
+        ArithInst::IAdd => int2_wrap(cx, inst, Opcode::Iadd)?,
+        ArithInst::ISub => int2_wrap(cx, inst, Opcode::Isub)?,
+        ArithInst::IMul => int2_wrap(cx, inst, Opcode::Imul)?,
+        ArithInst::UDiv => int2(cx, inst, Opcode::Udiv)?,
+        ArithInst::SDiv => int2(cx, inst, Opcode::Sdiv)?,
+        ArithInst::UMod => int2(cx, inst, Opcode::Urem)?,
+        ArithInst::SRem => int2(cx, inst, Opcode::Srem)?,
+        ArithInst::SMod => {
             let rem = int2(cx, inst, Opcode::Srem)?;
             let divisor = cx.value(inst.id(1)?)?;
             let zero = {
@@ -36,28 +37,28 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let sum = cx.b.int2(Opcode::Iadd, rem, divisor);
             cx.b.select(adjust, sum, rem)
         }
-        Op::FNegate => {
+        ArithInst::FNegate => {
             let a = cx.value(inst.id(0)?)?;
             float(cx, a)?;
             cx.set_fp(inst);
             cx.b.float1(Opcode::Fneg, a)
         }
-        Op::FAdd => float2(cx, inst, Opcode::Fadd)?,
-        Op::FSub => float2(cx, inst, Opcode::Fsub)?,
-        Op::FMul => float2(cx, inst, Opcode::Fmul)?,
-        Op::FDiv => float2(cx, inst, Opcode::Fdiv)?,
-        Op::FmaKHR => {
+        ArithInst::FAdd => float2(cx, inst, Opcode::Fadd)?,
+        ArithInst::FSub => float2(cx, inst, Opcode::Fsub)?,
+        ArithInst::FMul => float2(cx, inst, Opcode::Fmul)?,
+        ArithInst::FDiv => float2(cx, inst, Opcode::Fdiv)?,
+        ArithInst::FmaKHR => {
             let ((a, b), c) = (float_pair(cx, inst)?, cx.value(inst.id(2)?)?);
             if cx.b.ty(c) != cx.b.ty(a) {
                 return Err(InstError::malformed("the addend does not have the type of the factors"));
             }
             cx.b.fma(a, b, c)
         }
-        Op::FRem => {
+        ArithInst::FRem => {
             let (a, b) = float_pair(cx, inst)?;
             fmod(&mut cx.b, a, b)
         }
-        Op::FMod => {
+        ArithInst::FMod => {
             let (a, b) = float_pair(cx, inst)?;
             let rem = fmod(&mut cx.b, a, b);
             let zero = {
@@ -74,7 +75,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let exact = cx.b.select(inexact, rem, signed_zero);
             cx.b.select(adjust, sum, exact)
         }
-        Op::VectorTimesScalar => {
+        ArithInst::VectorTimesScalar => {
             let (vector, scalar) = (cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?);
             float(cx, vector)?;
             if cx.b.ty(vector).lane() != cx.b.ty(scalar) {
@@ -85,7 +86,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let scalar = cx.b.splat(scalar, lanes);
             cx.b.float2(Opcode::Fmul, vector, scalar)
         }
-        Op::Dot => {
+        ArithInst::Dot => {
             let product = float2(cx, inst, Opcode::Fmul)?;
             let mut sum = cx.extract(product, 0);
             for lane in 1..cx.b.ty(product).lanes() {
@@ -94,9 +95,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             }
             sum
         }
-        Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => return two_results(cx, inst),
-        Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => int_dot(cx, inst)?,
-        _ => unreachable!("broken invariant: {} is not arithmetic", inst.name()),
     };
     cx.set(inst, value)
 }
@@ -151,38 +149,36 @@ fn fmod(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
 }
 
 /// Instructions whose result is a struct of two values.
-fn two_results(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+pub(super) fn two_results(cx: &mut FuncCx<'_>, inst: &Inst, op: WideInst) -> Result<(), InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
     let ty = cx.b.ty(a);
-    let (first, second) = match inst.op() {
-        Op::IAddCarry => {
+    let (first, second) = match op {
+        WideInst::IAddCarry => {
             let sum = cx.b.int2(Opcode::Iadd, a, b);
             let carry = cx.b.icmp(IntCond::Ult, sum, a);
             (sum, cx.b.cast(Opcode::Zext, carry, ty))
         }
-        Op::ISubBorrow => {
+        WideInst::ISubBorrow => {
             let difference = cx.b.int2(Opcode::Isub, a, b);
             let borrow = cx.b.icmp(IntCond::Ult, a, b);
             (difference, cx.b.cast(Opcode::Zext, borrow, ty))
         }
-        Op::UMulExtended => (cx.b.int2(Opcode::Imul, a, b), cx.b.int2(Opcode::Umulh, a, b)),
-        Op::SMulExtended => (cx.b.int2(Opcode::Imul, a, b), cx.b.int2(Opcode::Smulh, a, b)),
-        _ => unreachable!("broken invariant: {} has one result", inst.name()),
+        WideInst::UMulExtended => (cx.b.int2(Opcode::Imul, a, b), cx.b.int2(Opcode::Umulh, a, b)),
+        WideInst::SMulExtended => (cx.b.int2(Opcode::Imul, a, b), cx.b.int2(Opcode::Smulh, a, b)),
     };
     cx.set_val(inst, Val::Leaves([first, second].into_iter().collect()))
 }
 
 /// Integer dot products, of vectors or of four bytes packed in a word, with or without saturating accumulation.
-fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
-    let (signed_a, signed_b, accumulate) = match inst.op() {
-        Op::SDot => (true, true, false),
-        Op::UDot => (false, false, false),
-        Op::SUDot => (true, false, false),
-        Op::SDotAccSat => (true, true, true),
-        Op::UDotAccSat => (false, false, true),
-        Op::SUDotAccSat => (true, false, true),
-        _ => unreachable!("broken invariant: {} is no dot product", inst.name()),
+pub(super) fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst, op: DotInst) -> Result<(), InstError> {
+    let (signed_a, signed_b, accumulate) = match op {
+        DotInst::SDot => (true, true, false),
+        DotInst::UDot => (false, false, false),
+        DotInst::SUDot => (true, false, false),
+        DotInst::SDotAccSat => (true, true, true),
+        DotInst::UDotAccSat => (false, false, true),
+        DotInst::SUDotAccSat => (true, false, true),
     };
     let result = cx.kir_type(inst.result_type()?)?;
     if !result.is_int() || result.is_vector() {
@@ -191,7 +187,8 @@ fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
     let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
     int(cx, a)?;
     let accumulator = if accumulate { Some(cx.value(inst.id(2)?)?) } else { None };
-    dot(cx, (a, signed_a), (b, signed_b), accumulator, result)
+    let value = dot(cx, (a, signed_a), (b, signed_b), accumulator, result)?;
+    cx.set(inst, value)
 }
 
 /// The dot product of two integer vectors of one type as a scalar integer, added to an accumulator with saturation if there is one.

@@ -1,18 +1,18 @@
 //! Atomic instructions.
 
 use clift_kir::{AtomicInfo, AtomicOp, IntCond, MemOrder, Opcode, Type, Value};
-use rspirv::spirv::Op;
 
+use super::classes::{AtomicInst, UpdateInst};
 use super::group::{order, scope};
 use crate::spirv::lower::FuncCx;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: AtomicInst) -> Result<(), InstError> {
     let pointer = cx.pointer(inst.id(0)?)?;
     let info = AtomicInfo { op: AtomicOp::Xchg, order: order(cx, inst.id(2)?)?, scope: scope(cx, inst.id(1)?)? };
-    match inst.op() {
-        Op::AtomicLoad => {
+    match op {
+        AtomicInst::AtomicLoad => {
             let ty = cx.kir_type(inst.result_type()?)?;
             check(ty, true)?;
             let order = match info.order {
@@ -23,7 +23,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = cx.b.atomic_load(ty, pointer, AtomicInfo { order, ..info });
             cx.set(inst, value)
         }
-        Op::AtomicStore => {
+        AtomicInst::AtomicStore => {
             let value = operand(cx, inst, 3, true)?;
             let order = match info.order {
                 MemOrder::Relaxed | MemOrder::Acquire => MemOrder::Relaxed,
@@ -33,12 +33,12 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             cx.b.atomic_store(pointer, value, AtomicInfo { order, ..info });
             Ok(())
         }
-        Op::AtomicExchange => {
+        AtomicInst::AtomicExchange => {
             let value = operand(cx, inst, 3, true)?;
             let old = cx.b.atomic_rmw(pointer, value, info);
             cx.set(inst, old)
         }
-        Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak => {
+        AtomicInst::AtomicCompareExchange | AtomicInst::AtomicCompareExchangeWeak => {
             // A weak exchange may fail spuriously; this one does not.
             let unequal = order(cx, inst.id(3)?)?;
             let (new, expected) = (operand(cx, inst, 4, true)?, operand(cx, inst, 5, true)?);
@@ -57,22 +57,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let old = cx.b.cast(Opcode::Bitcast, old, ty);
             cx.set(inst, old)
         }
-        Op::AtomicIIncrement | Op::AtomicIDecrement => {
-            let ty = cx.kir_type(inst.result_type()?)?;
-            check(ty, false)?;
-            let one = cx.b.iconst(ty, 1);
-            let op = if inst.op() == Op::AtomicIIncrement { AtomicOp::Add } else { AtomicOp::Sub };
-            let old = cx.b.atomic_rmw(pointer, one, AtomicInfo { op, ..info });
-            cx.set(inst, old)
-        }
-        Op::AtomicFlagTestAndSet => {
+        AtomicInst::AtomicFlagTestAndSet => {
             let one = cx.b.iconst(Type::I32, 1);
             let old = cx.b.atomic_rmw(pointer, one, info);
             let zero = cx.b.iconst(Type::I32, 0);
             let was_set = cx.b.icmp(IntCond::Ne, old, zero);
             cx.set(inst, was_set)
         }
-        Op::AtomicFlagClear => {
+        AtomicInst::AtomicFlagClear => {
             let zero = cx.b.iconst(Type::I32, 0);
             let order = match info.order {
                 MemOrder::Relaxed | MemOrder::Acquire => MemOrder::Relaxed,
@@ -82,31 +74,55 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             cx.b.atomic_store(pointer, zero, AtomicInfo { order, ..info });
             Ok(())
         }
-        other => {
-            let (op, float) = match other {
-                Op::AtomicIAdd => (AtomicOp::Add, false),
-                Op::AtomicISub => (AtomicOp::Sub, false),
-                Op::AtomicSMin => (AtomicOp::Smin, false),
-                Op::AtomicUMin => (AtomicOp::Umin, false),
-                Op::AtomicSMax => (AtomicOp::Smax, false),
-                Op::AtomicUMax => (AtomicOp::Umax, false),
-                Op::AtomicAnd => (AtomicOp::And, false),
-                Op::AtomicOr => (AtomicOp::Or, false),
-                Op::AtomicXor => (AtomicOp::Xor, false),
-                Op::AtomicFAddEXT => (AtomicOp::Fadd, true),
-                Op::AtomicFMinEXT => (AtomicOp::Fmin, true),
-                Op::AtomicFMaxEXT => (AtomicOp::Fmax, true),
-                _ => unreachable!("broken invariant: {} is not atomic", inst.name()),
-            };
+    }
+}
+
+/// Imports atomic read-modify-write arithmetic.
+pub(super) fn update(cx: &mut FuncCx<'_>, inst: &Inst, op: UpdateInst) -> Result<(), InstError> {
+    let (op, operands) = match op {
+        UpdateInst::AtomicIIncrement => (AtomicOp::Add, Updated::ByOne),
+        UpdateInst::AtomicIDecrement => (AtomicOp::Sub, Updated::ByOne),
+        UpdateInst::AtomicIAdd => (AtomicOp::Add, Updated::Integer),
+        UpdateInst::AtomicISub => (AtomicOp::Sub, Updated::Integer),
+        UpdateInst::AtomicSMin => (AtomicOp::Smin, Updated::Integer),
+        UpdateInst::AtomicUMin => (AtomicOp::Umin, Updated::Integer),
+        UpdateInst::AtomicSMax => (AtomicOp::Smax, Updated::Integer),
+        UpdateInst::AtomicUMax => (AtomicOp::Umax, Updated::Integer),
+        UpdateInst::AtomicAnd => (AtomicOp::And, Updated::Integer),
+        UpdateInst::AtomicOr => (AtomicOp::Or, Updated::Integer),
+        UpdateInst::AtomicXor => (AtomicOp::Xor, Updated::Integer),
+        UpdateInst::AtomicFAddEXT => (AtomicOp::Fadd, Updated::Float),
+        UpdateInst::AtomicFMinEXT => (AtomicOp::Fmin, Updated::Float),
+        UpdateInst::AtomicFMaxEXT => (AtomicOp::Fmax, Updated::Float),
+    };
+    let pointer = cx.pointer(inst.id(0)?)?;
+    let info = AtomicInfo { op, order: order(cx, inst.id(2)?)?, scope: scope(cx, inst.id(1)?)? };
+    let value = match operands {
+        Updated::ByOne => {
+            let ty = cx.kir_type(inst.result_type()?)?;
+            check(ty, false)?;
+            cx.b.iconst(ty, 1)
+        }
+        Updated::Integer | Updated::Float => {
+            let float = operands == Updated::Float;
             let value = operand(cx, inst, 3, float)?;
             if cx.b.ty(value).is_float() != float {
                 let class = if float { "a float" } else { "an integer" };
                 return Err(InstError::malformed(format!("the value is not {class}")));
             }
-            let old = cx.b.atomic_rmw(pointer, value, AtomicInfo { op, ..info });
-            cx.set(inst, old)
+            value
         }
-    }
+    };
+    let old = cx.b.atomic_rmw(pointer, value, info);
+    cx.set(inst, old)
+}
+
+/// What an atomic object is updated with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Updated {
+    ByOne,
+    Integer,
+    Float,
 }
 
 /// The stronger of two orders, for a compare-exchange that has one order for each outcome.

@@ -4,8 +4,9 @@
 use clift_kir::dfg::ConstData;
 use clift_kir::{AtomicOp, Elem, IntCond, Opcode, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{BuiltIn, GroupOperation, Op};
+use rspirv::spirv::{BuiltIn, GroupOperation};
 
+use super::classes::BallotInst;
 use super::collective::{sub_group, truth};
 use super::group::execution_scope;
 use crate::spirv::lower::FuncCx;
@@ -17,31 +18,31 @@ fn words() -> Type {
 }
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: BallotInst) -> Result<(), InstError> {
     let scope = execution_scope(cx, inst.id(0)?)?;
     sub_group(scope)?;
-    let value = match inst.op() {
-        Op::GroupNonUniformElect => {
+    let value = match op {
+        BallotInst::GroupNonUniformElect => {
             let first = first_here(cx);
             let own = cx.b.query_linear(Opcode::SubGroupLocalId);
             cx.b.icmp(IntCond::Eq, own, first)
         }
-        Op::GroupNonUniformBallot => {
+        BallotInst::GroupNonUniformBallot => {
             let truth = truth(cx, inst.id(1)?)?;
             cx.b.group_ballot(truth)
         }
-        Op::GroupNonUniformInverseBallot => {
+        BallotInst::GroupNonUniformInverseBallot => {
             let ballot = ballot(cx, inst.id(1)?)?;
             let own = cx.b.query_linear(Opcode::SubGroupLocalId);
             bit(cx, ballot, own)
         }
-        Op::GroupNonUniformBallotBitExtract => {
+        BallotInst::GroupNonUniformBallotBitExtract => {
             let ballot = ballot(cx, inst.id(1)?)?;
             let number = cx.scalar_int(inst.id(2)?)?;
             let number = cx.b.int_resize(number, Elem::I32, false);
             bit(cx, ballot, number)
         }
-        Op::GroupNonUniformBallotBitCount => {
+        BallotInst::GroupNonUniformBallotBitCount => {
             let Operand::GroupOperation(how) = *inst.operand(1)? else {
                 return Err(InstError::malformed("the group operation is missing"));
             };
@@ -57,17 +58,16 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let count = cx.b.reduce(AtomicOp::Add, counts);
             sized(cx, inst, count)?
         }
-        Op::GroupNonUniformBallotFindLSB => {
+        BallotInst::GroupNonUniformBallotFindLSB => {
             let ballot = relevant(cx, inst.id(1)?)?;
             let number = first(cx, ballot);
             sized(cx, inst, number)?
         }
-        Op::GroupNonUniformBallotFindMSB => {
+        BallotInst::GroupNonUniformBallotFindMSB => {
             let ballot = relevant(cx, inst.id(1)?)?;
             let number = last(cx, ballot);
             sized(cx, inst, number)?
         }
-        _ => unreachable!("broken invariant: {} is no ballot", inst.name()),
     };
     cx.set(inst, value)
 }

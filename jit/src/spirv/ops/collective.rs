@@ -5,26 +5,27 @@
 
 use clift_kir::{AtomicOp, Elem, FloatCond, GroupInfo, IntCond, MemScope, Opcode, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{GroupOperation, Op};
+use rspirv::spirv::GroupOperation;
 
 use super::ballot::first_here;
+use super::classes::{CollectiveInst, CombineInst};
 use super::group::execution_scope;
 use crate::spirv::lower::FuncCx;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: CollectiveInst) -> Result<(), InstError> {
     let scope = execution_scope(cx, inst.id(0)?)?;
-    let value = match inst.op() {
-        Op::GroupAll | Op::GroupNonUniformAll => {
+    let value = match op {
+        CollectiveInst::GroupAll | CollectiveInst::GroupNonUniformAll => {
             let truth = truth(cx, inst.id(1)?)?;
             reduce(cx, scope, AtomicOp::And, truth)
         }
-        Op::GroupAny | Op::GroupNonUniformAny => {
+        CollectiveInst::GroupAny | CollectiveInst::GroupNonUniformAny => {
             let truth = truth(cx, inst.id(1)?)?;
             reduce(cx, scope, AtomicOp::Or, truth)
         }
-        Op::GroupNonUniformAllEqual => {
+        CollectiveInst::GroupNonUniformAllEqual => {
             sub_group(scope)?;
             let value = exchanged(cx, inst.id(1)?)?;
             let first = first_here(cx);
@@ -39,27 +40,25 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             }
             reduce(cx, scope, AtomicOp::And, same)
         }
-        Op::GroupBroadcast if scope == MemScope::WorkGroup => broadcast(cx, inst)?,
-        Op::GroupBroadcast | Op::GroupNonUniformBroadcast | Op::GroupNonUniformShuffle => {
+        CollectiveInst::GroupBroadcast if scope == MemScope::WorkGroup => broadcast(cx, inst)?,
+        CollectiveInst::GroupBroadcast
+        | CollectiveInst::GroupNonUniformBroadcast
+        | CollectiveInst::GroupNonUniformShuffle => {
             sub_group(scope)?;
             let value = exchanged(cx, inst.id(1)?)?;
             let number = number(cx, inst.id(2)?)?;
             cx.b.group_shuffle(value, number)
         }
-        Op::GroupNonUniformBroadcastFirst => {
+        CollectiveInst::GroupNonUniformBroadcastFirst => {
             sub_group(scope)?;
             let value = exchanged(cx, inst.id(1)?)?;
             let first = first_here(cx);
             cx.b.group_shuffle(value, first)
         }
-        Op::GroupNonUniformShuffleXor => shuffle(cx, inst, scope, Opcode::Xor)?,
-        Op::GroupNonUniformShuffleUp => shuffle(cx, inst, scope, Opcode::Isub)?,
-        Op::GroupNonUniformShuffleDown => shuffle(cx, inst, scope, Opcode::Iadd)?,
-        Op::GroupNonUniformRotateKHR => rotate(cx, inst, scope)?,
-        op => match operation(op) {
-            Some((class, operation)) => combine(cx, inst, scope, class, operation)?,
-            None => unreachable!("broken invariant: {} exchanges no values", inst.name()),
-        },
+        CollectiveInst::GroupNonUniformShuffleXor => shuffle(cx, inst, scope, Opcode::Xor)?,
+        CollectiveInst::GroupNonUniformShuffleUp => shuffle(cx, inst, scope, Opcode::Isub)?,
+        CollectiveInst::GroupNonUniformShuffleDown => shuffle(cx, inst, scope, Opcode::Iadd)?,
+        CollectiveInst::GroupNonUniformRotateKHR => rotate(cx, inst, scope)?,
     };
     cx.set(inst, value)
 }
@@ -72,37 +71,27 @@ enum OperandClass {
     Bool,
 }
 
-/// The operand class and the operation of an instruction's reductions and scans.
-fn operation(op: Op) -> Option<(OperandClass, AtomicOp)> {
-    Some(match op {
-        Op::GroupIAdd | Op::GroupNonUniformIAdd => (OperandClass::Int, AtomicOp::Add),
-        Op::GroupIMulKHR | Op::GroupNonUniformIMul => (OperandClass::Int, AtomicOp::Mul),
-        Op::GroupUMin | Op::GroupNonUniformUMin => (OperandClass::Int, AtomicOp::Umin),
-        Op::GroupSMin | Op::GroupNonUniformSMin => (OperandClass::Int, AtomicOp::Smin),
-        Op::GroupUMax | Op::GroupNonUniformUMax => (OperandClass::Int, AtomicOp::Umax),
-        Op::GroupSMax | Op::GroupNonUniformSMax => (OperandClass::Int, AtomicOp::Smax),
-        Op::GroupBitwiseAndKHR | Op::GroupNonUniformBitwiseAnd => (OperandClass::Int, AtomicOp::And),
-        Op::GroupBitwiseOrKHR | Op::GroupNonUniformBitwiseOr => (OperandClass::Int, AtomicOp::Or),
-        Op::GroupBitwiseXorKHR | Op::GroupNonUniformBitwiseXor => (OperandClass::Int, AtomicOp::Xor),
-        Op::GroupFAdd | Op::GroupNonUniformFAdd => (OperandClass::Float, AtomicOp::Fadd),
-        Op::GroupFMulKHR | Op::GroupNonUniformFMul => (OperandClass::Float, AtomicOp::Fmul),
-        Op::GroupFMin | Op::GroupNonUniformFMin => (OperandClass::Float, AtomicOp::Fmin),
-        Op::GroupFMax | Op::GroupNonUniformFMax => (OperandClass::Float, AtomicOp::Fmax),
-        Op::GroupLogicalAndKHR | Op::GroupNonUniformLogicalAnd => (OperandClass::Bool, AtomicOp::And),
-        Op::GroupLogicalOrKHR | Op::GroupNonUniformLogicalOr => (OperandClass::Bool, AtomicOp::Or),
-        Op::GroupLogicalXorKHR | Op::GroupNonUniformLogicalXor => (OperandClass::Bool, AtomicOp::Xor),
-        _ => return None,
-    })
-}
-
-/// A reduction or a scan.
-fn combine(
-    cx: &mut FuncCx<'_>,
-    inst: &Inst,
-    scope: MemScope,
-    class: OperandClass,
-    operation: AtomicOp,
-) -> Result<Value, InstError> {
+/// Imports a reduction or a scan.
+pub(super) fn combine(cx: &mut FuncCx<'_>, inst: &Inst, op: CombineInst) -> Result<(), InstError> {
+    let (class, operation) = match op {
+        CombineInst::GroupIAdd | CombineInst::GroupNonUniformIAdd => (OperandClass::Int, AtomicOp::Add),
+        CombineInst::GroupIMulKHR | CombineInst::GroupNonUniformIMul => (OperandClass::Int, AtomicOp::Mul),
+        CombineInst::GroupUMin | CombineInst::GroupNonUniformUMin => (OperandClass::Int, AtomicOp::Umin),
+        CombineInst::GroupSMin | CombineInst::GroupNonUniformSMin => (OperandClass::Int, AtomicOp::Smin),
+        CombineInst::GroupUMax | CombineInst::GroupNonUniformUMax => (OperandClass::Int, AtomicOp::Umax),
+        CombineInst::GroupSMax | CombineInst::GroupNonUniformSMax => (OperandClass::Int, AtomicOp::Smax),
+        CombineInst::GroupBitwiseAndKHR | CombineInst::GroupNonUniformBitwiseAnd => (OperandClass::Int, AtomicOp::And),
+        CombineInst::GroupBitwiseOrKHR | CombineInst::GroupNonUniformBitwiseOr => (OperandClass::Int, AtomicOp::Or),
+        CombineInst::GroupBitwiseXorKHR | CombineInst::GroupNonUniformBitwiseXor => (OperandClass::Int, AtomicOp::Xor),
+        CombineInst::GroupFAdd | CombineInst::GroupNonUniformFAdd => (OperandClass::Float, AtomicOp::Fadd),
+        CombineInst::GroupFMulKHR | CombineInst::GroupNonUniformFMul => (OperandClass::Float, AtomicOp::Fmul),
+        CombineInst::GroupFMin | CombineInst::GroupNonUniformFMin => (OperandClass::Float, AtomicOp::Fmin),
+        CombineInst::GroupFMax | CombineInst::GroupNonUniformFMax => (OperandClass::Float, AtomicOp::Fmax),
+        CombineInst::GroupLogicalAndKHR | CombineInst::GroupNonUniformLogicalAnd => (OperandClass::Bool, AtomicOp::And),
+        CombineInst::GroupLogicalOrKHR | CombineInst::GroupNonUniformLogicalOr => (OperandClass::Bool, AtomicOp::Or),
+        CombineInst::GroupLogicalXorKHR | CombineInst::GroupNonUniformLogicalXor => (OperandClass::Bool, AtomicOp::Xor),
+    };
+    let scope = execution_scope(cx, inst.id(0)?)?;
     let Operand::GroupOperation(how) = *inst.operand(1)? else {
         return Err(InstError::malformed("the group operation is missing"));
     };
@@ -117,7 +106,7 @@ fn combine(
         return Err(InstError::malformed(format!("the instruction cannot combine values of type {ty}")));
     }
     let info = GroupInfo { scope, op: operation, cluster: 0 };
-    Ok(match how {
+    let value = match how {
         GroupOperation::Reduce => cx.b.group(Opcode::GroupReduce, info, value),
         GroupOperation::InclusiveScan => cx.b.group(Opcode::GroupScan, info, value),
         GroupOperation::ExclusiveScan => cx.b.group(Opcode::GroupScanExclusive, info, value),
@@ -127,7 +116,8 @@ fn combine(
             cx.b.group(Opcode::GroupReduce, GroupInfo { cluster, ..info }, value)
         }
         other => return Err(InstError::unsupported(format!("group operation {other:?}"))),
-    })
+    };
+    cx.set(inst, value)
 }
 
 /// Work-items per cluster, from a constant.

@@ -1,9 +1,9 @@
 //! Composites: construction, extraction and insertion for vectors, structs and arrays.
 
 use clift_kir::{Elem, IntCond, Opcode, Value};
-use rspirv::spirv::Op;
 
 use super::built_in::{ComponentIndex, component_of_loaded};
+use super::classes::CompositeInst;
 use crate::spirv::lower::{FuncCx, Leaves, MemAccess, Val};
 use crate::spirv::types::TypeKind;
 use crate::spirv::words::{Inst, InstError};
@@ -12,9 +12,9 @@ use crate::spirv::words::{Inst, InstError};
 const UNDEFINED_LANE: u32 = u32::MAX;
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::VectorExtractDynamic => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: CompositeInst) -> Result<(), InstError> {
+    match op {
+        CompositeInst::VectorExtractDynamic => {
             let id = inst.id(0)?;
             let vector = vector(cx, id)?;
             let lane = cx.scalar_int(inst.id(1)?)?;
@@ -24,7 +24,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             };
             cx.set(inst, value)
         }
-        Op::VectorInsertDynamic => {
+        CompositeInst::VectorInsertDynamic => {
             let (vector, element) = (vector(cx, inst.id(0)?)?, cx.value(inst.id(1)?)?);
             let lane = cx.scalar_int(inst.id(2)?)?;
             if cx.b.ty(element) != cx.b.ty(vector).lane() {
@@ -35,11 +35,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = if is_vector { cx.b.insert_dyn(vector, element, lane) } else { element };
             cx.set(inst, value)
         }
-        Op::VectorShuffle => shuffle(cx, inst),
-        Op::CompositeConstruct => construct(cx, inst),
-        Op::CompositeExtract => extract(cx, inst),
-        Op::CompositeInsert => insert(cx, inst),
-        Op::CopyObject | Op::CopyLogical => {
+        CompositeInst::VectorShuffle => shuffle(cx, inst),
+        CompositeInst::CompositeConstruct => construct(cx, inst),
+        CompositeInst::CompositeExtract => extract(cx, inst),
+        CompositeInst::CompositeInsert => insert(cx, inst),
+        CompositeInst::CopyObject | CompositeInst::CopyLogical => {
             let (id, ty) = (inst.id(0)?, inst.result_type()?);
             if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
                 return Err(InstError::malformed("the operand does not have the result type"));
@@ -47,7 +47,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let val = cx.val(id)?;
             cx.set_val(inst, val)
         }
-        Op::Undef => {
+        CompositeInst::Undef => {
             let info = cx.type_info(inst.result_type()?)?;
             if !info.is_sized() {
                 return Err(InstError::malformed("the result type has no values"));
@@ -59,7 +59,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             };
             cx.set_val(inst, val)
         }
-        _ => unreachable!("broken invariant: {} is no composite instruction", inst.name()),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use clift_kir::{BlockCall, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::Op;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::classes::ControlInst;
 use super::logic::private_copy;
 use crate::spirv::builtin_imports;
 use crate::spirv::function::edge;
@@ -14,15 +14,15 @@ use crate::spirv::types::TypeKind;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ControlInst) -> Result<(), InstError> {
+    match op {
         // Hints, which the importer does not need.
-        Op::LoopMerge | Op::SelectionMerge => {}
-        Op::Branch => {
+        ControlInst::LoopMerge | ControlInst::SelectionMerge => {}
+        ControlInst::Branch => {
             let target = edge(cx, inst.id(0)?)?;
             cx.b.jump(target.block, &target.args);
         }
-        Op::BranchConditional => {
+        ControlInst::BranchConditional => {
             let cond = cx.value(inst.id(0)?)?;
             if cx.b.ty(cond) != Type::B1 {
                 return Err(InstError::malformed("the condition is not a Boolean"));
@@ -30,14 +30,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let (then, otherwise) = (edge(cx, inst.id(1)?)?, edge(cx, inst.id(2)?)?);
             cx.b.branch(cond, then, otherwise);
         }
-        Op::Switch => switch(cx, inst)?,
-        Op::Return => {
+        ControlInst::Switch => switch(cx, inst)?,
+        ControlInst::Return => {
             if cx.return_type.is_some() {
                 return Err(InstError::malformed("the function must return a value"));
             }
             cx.b.ret(&[]);
         }
-        Op::ReturnValue => {
+        ControlInst::ReturnValue => {
             let Some(ty) = cx.return_type else {
                 return Err(InstError::malformed("the function's result type is void"));
             };
@@ -60,10 +60,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
                 }
             }
         }
-        Op::Unreachable | Op::Kill | Op::TerminateInvocation => {
+        ControlInst::Unreachable | ControlInst::Kill | ControlInst::TerminateInvocation => {
             cx.b.unreachable();
         }
-        Op::FunctionCall => {
+        ControlInst::FunctionCall => {
             let args = inst.ids_from(1)?;
             let function = inst.id(0)?;
             let ty = inst.result_type()?;
@@ -76,7 +76,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             }
             cx.set_val(inst, val)?;
         }
-        _ => unreachable!("broken invariant: {} is no control flow", inst.name()),
     }
     Ok(())
 }

@@ -2,17 +2,18 @@
 
 use clift_kir::{Builder, Convert, Opcode, Rounding, Space, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{FPRoundingMode, Op};
+use rspirv::spirv::FPRoundingMode;
 
+use super::classes::ConvertInst;
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{BuiltInPointer, FuncCx, Val};
 use crate::spirv::types;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ConvertInst) -> Result<(), InstError> {
     let to = cx.kir_type(inst.result_type()?)?;
-    if matches!(inst.op(), Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr)
+    if matches!(op, ConvertInst::Bitcast | ConvertInst::PtrCastToGeneric | ConvertInst::GenericCastToPtr)
         && to.is_ptr()
         && let Val::BuiltIn(input) = cx.val(inst.id(0)?)?
     {
@@ -39,15 +40,15 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             Err(InstError::malformed(format!("the instruction cannot convert {source} to {to}")))
         }
     };
-    let value = match inst.op() {
-        Op::ConvertFToS | Op::ConvertFToU => {
+    let value = match op {
+        ConvertInst::ConvertFToS | ConvertInst::ConvertFToU => {
             classes(source.is_float(), to.is_int())?;
-            let op = if inst.op() == Op::ConvertFToS { Opcode::FptoS } else { Opcode::FptoU };
-            cx.b.convert(op, from, to, how(Rounding::TowardZero))
+            let opcode = if op == ConvertInst::ConvertFToS { Opcode::FptoS } else { Opcode::FptoU };
+            cx.b.convert(opcode, from, to, how(Rounding::TowardZero))
         }
-        Op::ConvertSToF | Op::ConvertUToF => {
+        ConvertInst::ConvertSToF | ConvertInst::ConvertUToF => {
             classes(source.is_int(), to.is_float())?;
-            if inst.op() == Op::ConvertSToF
+            if op == ConvertInst::ConvertSToF
                 && let Some(condition) = llvm_backend::signed_bit(cx, inst)?
             {
                 let condition = cx.value(condition)?;
@@ -55,10 +56,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
                 let value = cx.b.select(condition, minus_one, zero);
                 return cx.set(inst, value);
             }
-            let op = if inst.op() == Op::ConvertSToF { Opcode::StoFp } else { Opcode::UtoFp };
-            cx.b.convert(op, from, to, Convert { saturate: false, ..how(Rounding::NearestEven) })
+            let opcode = if op == ConvertInst::ConvertSToF { Opcode::StoFp } else { Opcode::UtoFp };
+            cx.b.convert(opcode, from, to, Convert { saturate: false, ..how(Rounding::NearestEven) })
         }
-        Op::FConvert => {
+        ConvertInst::FConvert => {
             classes(source.is_float(), to.is_float())?;
             if source == to {
                 from
@@ -66,42 +67,42 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
                 cx.b.convert(Opcode::FptoFp, from, to, Convert { saturate: false, ..how(Rounding::NearestEven) })
             }
         }
-        Op::UConvert | Op::SConvert => {
+        ConvertInst::UConvert | ConvertInst::SConvert => {
             classes(source.is_int(), to.is_int())?;
-            let signed = inst.op() == Op::SConvert;
+            let signed = op == ConvertInst::SConvert;
             if saturate {
                 saturating(&mut cx.b, from, signed, to, signed)
             } else {
                 cx.b.int_resize(from, to.elem, signed)
             }
         }
-        Op::SatConvertSToU => {
+        ConvertInst::SatConvertSToU => {
             classes(source.is_int(), to.is_int())?;
             saturating(&mut cx.b, from, true, to, false)
         }
-        Op::SatConvertUToS => {
+        ConvertInst::SatConvertUToS => {
             classes(source.is_int(), to.is_int())?;
             saturating(&mut cx.b, from, false, to, true)
         }
-        Op::ConvertPtrToU => {
+        ConvertInst::ConvertPtrToU => {
             classes(source.is_ptr(), to.is_int())?;
             let address = cx.b.cast(Opcode::PtrToInt, from, source.as_int());
             cx.b.int_resize(address, to.elem, false)
         }
-        Op::ConvertUToPtr => {
+        ConvertInst::ConvertUToPtr => {
             classes(source.is_int(), to.is_ptr())?;
             let address = cx.b.int_resize(from, Type::I64.elem, false);
             cx.b.cast(Opcode::IntToPtr, address, to)
         }
-        Op::PtrCastToGeneric => {
+        ConvertInst::PtrCastToGeneric => {
             classes(source.is_ptr(), to == Type::ptr(Space::Generic))?;
             pointer_cast(cx, from, to)
         }
-        Op::GenericCastToPtr => {
+        ConvertInst::GenericCastToPtr => {
             classes(source == Type::ptr(Space::Generic), to.is_ptr())?;
             pointer_cast(cx, from, to)
         }
-        Op::GenericCastToPtrExplicit => {
+        ConvertInst::GenericCastToPtrExplicit => {
             classes(source == Type::ptr(Space::Generic), to.is_ptr())?;
             let Operand::StorageClass(class) = *inst.operand(1)? else {
                 return Err(InstError::malformed("the storage class is missing"));
@@ -117,8 +118,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let null = cx.b.iconst(to, 0);
             cx.b.select(inside, pointer, null)
         }
-        Op::Bitcast => bitcast(cx, from, to)?,
-        _ => unreachable!("broken invariant: {} is no conversion", inst.name()),
+        ConvertInst::Bitcast => bitcast(cx, from, to)?,
     };
     cx.set(inst, value)
 }

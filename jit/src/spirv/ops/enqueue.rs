@@ -2,8 +2,8 @@
 
 use clift_include::request::{Enqueued, RANGE_WORDS, Request};
 use clift_kir::{BlockCall, Elem, IntCond, MemInfo, Opcode, Space, Type, Value};
-use rspirv::spirv::Op;
 
+use super::classes::EnqueueInst;
 use crate::spirv::children::invoked;
 use crate::spirv::lower::{FuncCx, Leaves, Val};
 use crate::spirv::types::TypeKind;
@@ -13,50 +13,51 @@ use crate::spirv::words::{Inst, InstError};
 const EVENT_BYTES: u32 = 8;
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::EnqueueKernel => enqueue_kernel(cx, inst),
-        Op::EnqueueMarker => enqueue_marker(cx, inst),
-        Op::BuildNDRange => build_range(cx, inst),
-        Op::GetDefaultQueue => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: EnqueueInst) -> Result<(), InstError> {
+    match op {
+        EnqueueInst::EnqueueKernel => enqueue_kernel(cx, inst),
+        EnqueueInst::EnqueueMarker => enqueue_marker(cx, inst),
+        EnqueueInst::BuildNDRange => build_range(cx, inst),
+        EnqueueInst::GetDefaultQueue => {
             let queue = request(cx, Request::DefaultQueue, &[]);
             set_handle(cx, inst, queue)
         }
-        Op::CreateUserEvent => {
+        EnqueueInst::CreateUserEvent => {
             let event = request(cx, Request::CreateUserEvent, &[]);
             set_handle(cx, inst, event)
         }
-        Op::RetainEvent | Op::ReleaseEvent => {
+        EnqueueInst::RetainEvent | EnqueueInst::ReleaseEvent => {
             let event = handle(cx, inst.id(0)?, &TypeKind::Handle)?;
-            let what = if inst.op() == Op::RetainEvent { Request::RetainEvent } else { Request::ReleaseEvent };
+            let what = if op == EnqueueInst::RetainEvent { Request::RetainEvent } else { Request::ReleaseEvent };
             request(cx, what, &[event]);
             Ok(())
         }
-        Op::IsValidEvent => {
+        EnqueueInst::IsValidEvent => {
             let event = handle(cx, inst.id(0)?, &TypeKind::Handle)?;
             let valid = request(cx, Request::IsValidEvent, &[event]);
             let valid = is_not_zero(cx, valid);
             cx.set(inst, valid)
         }
-        Op::SetUserEventStatus => {
+        EnqueueInst::SetUserEventStatus => {
             let event = handle(cx, inst.id(0)?, &TypeKind::Handle)?;
             let status = number(cx, inst.id(1)?)?;
             request(cx, Request::SetUserEventStatus, &[event, status]);
             Ok(())
         }
-        Op::CaptureEventProfilingInfo => {
+        EnqueueInst::CaptureEventProfilingInfo => {
             let event = handle(cx, inst.id(0)?, &TypeKind::Handle)?;
             let (what, place) = (number(cx, inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
             request(cx, Request::CaptureProfiling, &[event, what, place]);
             Ok(())
         }
-        Op::GetKernelNDrangeSubGroupCount => query_range(cx, inst, Request::SubGroupCount),
-        Op::GetKernelNDrangeMaxSubGroupSize => query_range(cx, inst, Request::MaxSubGroupSize),
-        Op::GetKernelWorkGroupSize => query(cx, inst, Request::WorkGroupSize, &[]),
-        Op::GetKernelPreferredWorkGroupSizeMultiple => query(cx, inst, Request::PreferredWorkGroupSizeMultiple, &[]),
-        Op::GetKernelMaxNumSubgroups => query(cx, inst, Request::MaxSubGroups, &[]),
-        Op::GetKernelLocalSizeForSubgroupCount => local_size(cx, inst),
-        _ => unreachable!("broken invariant: {} does not enqueue", inst.name()),
+        EnqueueInst::GetKernelNDrangeSubGroupCount => query_range(cx, inst, Request::SubGroupCount),
+        EnqueueInst::GetKernelNDrangeMaxSubGroupSize => query_range(cx, inst, Request::MaxSubGroupSize),
+        EnqueueInst::GetKernelWorkGroupSize => query(cx, inst, Request::WorkGroupSize, &[]),
+        EnqueueInst::GetKernelPreferredWorkGroupSizeMultiple => {
+            query(cx, inst, Request::PreferredWorkGroupSizeMultiple, &[])
+        }
+        EnqueueInst::GetKernelMaxNumSubgroups => query(cx, inst, Request::MaxSubGroups, &[]),
+        EnqueueInst::GetKernelLocalSizeForSubgroupCount => local_size(cx, inst),
     }
 }
 

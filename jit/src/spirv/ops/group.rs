@@ -3,36 +3,38 @@
 use clift_kir::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Elem, IntCond, MemOrder, MemScope, Opcode, SpaceSet, Type, Value,
 };
-use rspirv::spirv::{MemorySemantics, Op};
+use rspirv::spirv::MemorySemantics;
 
+use super::classes::GroupInst;
 use crate::spirv::lower::{FuncCx, MemAccess};
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::ControlBarrier => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: GroupInst) -> Result<(), InstError> {
+    match op {
+        GroupInst::ControlBarrier => {
             let execution = execution_scope(cx, inst.id(0)?)?;
             let memory = scope(cx, inst.id(1)?)?;
             let spaces = spaces(cx, inst.id(2)?)?;
             barrier(cx, execution, memory, spaces);
             Ok(())
         }
-        Op::MemoryBarrier => {
+        GroupInst::MemoryBarrier => {
             let info =
                 AtomicInfo { op: AtomicOp::Xchg, scope: scope(cx, inst.id(0)?)?, order: order(cx, inst.id(1)?)? };
             cx.b.fence(info);
             Ok(())
         }
-        Op::GroupAsyncCopy | Op::UntypedGroupAsyncCopyKHR => async_copy(cx, inst),
-        Op::GroupWaitEvents => {
+        GroupInst::GroupAsyncCopy | GroupInst::UntypedGroupAsyncCopyKHR => {
+            async_copy(cx, inst, op == GroupInst::UntypedGroupAsyncCopyKHR)
+        }
+        GroupInst::GroupWaitEvents => {
             let execution = execution_scope(cx, inst.id(0)?)?;
             cx.scalar_int(inst.id(1)?)?;
             cx.pointer(inst.id(2)?)?;
             barrier(cx, execution, execution, SpaceSet::LOCAL | SpaceSet::GLOBAL);
             Ok(())
         }
-        _ => unreachable!("broken invariant: {} is no group instruction", inst.name()),
     }
 }
 
@@ -115,13 +117,13 @@ enum Element {
 }
 
 /// An asynchronous copy: each work-item copies its share immediately; waiting for the event is a barrier.
-fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+fn async_copy(cx: &mut FuncCx<'_>, inst: &Inst, untyped: bool) -> Result<(), InstError> {
     if execution_scope(cx, inst.id(0)?)? != MemScope::WorkGroup {
         return Err(InstError::unsupported("an asynchronous copy whose execution scope is not the work-group"));
     }
     let (to, from) = (cx.pointer(inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
     // Elements have a type, or a size in bytes in an operand before the number of elements.
-    let elem = if inst.op() == Op::UntypedGroupAsyncCopyKHR {
+    let elem = if untyped {
         Element::Bytes(cx.unit.consts.integer(inst.id(3)?)?)
     } else {
         let (_, elem) = cx.unit.types.any_pointer(cx.type_of(inst.id(1)?)?)?;

@@ -7,8 +7,9 @@ use clift_include::image::{ImageDescriptor, ImageLevel};
 use clift_kir::inst::{ImageFlags, ImageInfo, MemInfo};
 use clift_kir::{Elem, Imm, Opcode, Type, Value};
 use rspirv::dr::Operand;
-use rspirv::spirv::{ImageOperands, Op};
+use rspirv::spirv::ImageOperands;
 
+use super::classes::ImageInst;
 use crate::builtins::{self, ClOp};
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{FuncCx, Leaves, Val};
@@ -16,18 +17,18 @@ use crate::spirv::types::{ImageShape, TypeKind};
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::SampledImage => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ImageInst) -> Result<(), InstError> {
+    match op {
+        ImageInst::SampledImage => {
             let parts = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
             shape(cx, inst.id(0)?)?;
             cx.set_val(inst, Val::Leaves(Leaves::from_slice(&parts)))
         }
-        Op::Image => {
+        ImageInst::Image => {
             let (image, _, _) = sampled(cx, inst.id(0)?)?;
             cx.set(inst, image)
         }
-        Op::ImageSampleExplicitLod => {
+        ImageInst::ImageSampleExplicitLod => {
             let (image, sampler, shape) = sampled(cx, inst.id(0)?)?;
             let coordinates = coordinates(cx, inst.id(1)?, shape)?;
             let level = level(cx, inst, 2, shape, image)?;
@@ -35,7 +36,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = read(cx, result, ImageFlags::SAMPLER, shape, [image, sampler, coordinates], level)?;
             cx.set(inst, value)
         }
-        Op::ImageRead | Op::ImageFetch => {
+        ImageInst::ImageRead | ImageInst::ImageFetch => {
             let shape = shape(cx, inst.id(0)?)?;
             let image = cx.value(inst.id(0)?)?;
             let coordinates = integers(cx, inst.id(1)?, shape)?;
@@ -45,7 +46,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = read(cx, result, ImageFlags::empty(), shape, [image, sampler, coordinates], level)?;
             cx.set(inst, value)
         }
-        Op::ImageWrite => {
+        ImageInst::ImageWrite => {
             let shape = shape(cx, inst.id(0)?)?;
             let image = cx.value(inst.id(0)?)?;
             let coordinates = integers(cx, inst.id(1)?, shape)?;
@@ -53,10 +54,10 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let level = level(cx, inst, 3, shape, image)?;
             write(cx, shape, [image, coordinates, colour], level)
         }
-        Op::ImageQueryFormat | Op::ImageQueryOrder => {
+        ImageInst::ImageQueryFormat | ImageInst::ImageQueryOrder => {
             shape(cx, inst.id(0)?)?;
             let image = cx.value(inst.id(0)?)?;
-            let is_order = inst.op() == Op::ImageQueryOrder;
+            let is_order = op == ImageInst::ImageQueryOrder;
             let value = format_part(cx, image, if is_order { FormatPart::Order } else { FormatPart::DataType });
             // SPIR-V's enumerants begin with 0, OpenCL C's with `CL_R` and `CL_SNORM_INT8`. LLVM's back end expects OpenCL C's values.
             let counted = cx.unit.module.generator != llvm_backend::GENERATOR;
@@ -65,16 +66,16 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = cx.b.int2(Opcode::Isub, value, first);
             set_integer(cx, inst, value)
         }
-        Op::ImageQueryLevels => {
+        ImageInst::ImageQueryLevels => {
             shape(cx, inst.id(0)?)?;
             let image = cx.value(inst.id(0)?)?;
             let value = number(cx, image, offset_of!(ImageDescriptor, level_count));
             set_integer(cx, inst, value)
         }
-        Op::ImageQuerySize | Op::ImageQuerySizeLod => {
+        ImageInst::ImageQuerySize | ImageInst::ImageQuerySizeLod => {
             let shape = shape(cx, inst.id(0)?)?;
             let mut level = cx.value(inst.id(0)?)?;
-            if inst.op() == Op::ImageQuerySizeLod {
+            if op == ImageInst::ImageQuerySizeLod {
                 let number = cx.scalar_int(inst.id(1)?)?;
                 let number = cx.b.int_resize(number, Elem::I64, false);
                 level = cx.b.addr(level, Some(number), size_of::<ImageLevel>() as u64, 0);
@@ -83,7 +84,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let sizes = cx.b.vec(&sizes);
             set_integer(cx, inst, sizes)
         }
-        _ => unreachable!("broken invariant: {} is no image instruction", inst.name()),
     }
 }
 

@@ -2,40 +2,39 @@
 //! values: they select from the concatenation of both values of the sub-group.
 
 use clift_kir::{IntCond, Opcode, Type, Value};
-use rspirv::spirv::Op;
 
+use super::classes::ShuffleInst;
 use super::collective::{exchanged, number};
 use crate::spirv::lower::FuncCx;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ShuffleInst) -> Result<(), InstError> {
     let own = cx.b.query_linear(Opcode::SubGroupLocalId);
-    let value = match inst.op() {
-        Op::SubgroupShuffleINTEL => {
+    let value = match op {
+        ShuffleInst::SubgroupShuffleINTEL => {
             let (value, from) = (exchanged(cx, inst.id(0)?)?, number(cx, inst.id(1)?)?);
             cx.b.group_shuffle(value, from)
         }
-        Op::SubgroupShuffleXorINTEL => {
+        ShuffleInst::SubgroupShuffleXorINTEL => {
             let (value, mask) = (exchanged(cx, inst.id(0)?)?, number(cx, inst.id(1)?)?);
             let from = cx.b.int2(Opcode::Xor, own, mask);
             cx.b.group_shuffle(value, from)
         }
         // The current value, then the next one.
-        Op::SubgroupShuffleDownINTEL => {
+        ShuffleInst::SubgroupShuffleDownINTEL => {
             let delta = number(cx, inst.id(2)?)?;
             let place = cx.b.int2(Opcode::Iadd, own, delta);
             of_two(cx, inst, place)?
         }
         // The previous value, then the current one.
-        Op::SubgroupShuffleUpINTEL => {
+        ShuffleInst::SubgroupShuffleUpINTEL => {
             let delta = number(cx, inst.id(2)?)?;
             let size = cx.b.query_linear(Opcode::MaxSubGroupSize);
             let place = cx.b.int2(Opcode::Isub, own, delta);
             let place = cx.b.int2(Opcode::Iadd, place, size);
             of_two(cx, inst, place)?
         }
-        _ => unreachable!("broken invariant: {} is not a shuffle", inst.name()),
     };
     cx.set(inst, value)
 }

@@ -1,17 +1,17 @@
 //! Comparisons, classifications, logic and selection.
 
 use clift_kir::{Elem, FloatCond, FpFlags, IntCond, Opcode, Type, Value};
-use rspirv::spirv::Op;
 
 use super::arith::float;
+use super::classes::{ClassifyInst, LogicInst};
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{FuncCx, Val};
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    let value = match inst.op() {
-        Op::Any | Op::All => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: LogicInst) -> Result<(), InstError> {
+    let value = match op {
+        LogicInst::Any | LogicInst::All => {
             let mut mask = cx.value(inst.id(0)?)?;
             let ty = cx.b.ty(mask);
             if ty.is_int() {
@@ -21,50 +21,48 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             } else if !ty.is_bool() {
                 return Err(InstError::malformed("the operand is not a vector of Booleans"));
             }
-            match inst.op() {
+            match op {
                 _ if !ty.is_vector() => mask,
-                Op::Any => cx.b.any(mask),
+                LogicInst::Any => cx.b.any(mask),
                 _ => cx.b.all(mask),
             }
         }
-        Op::IsNan | Op::IsInf | Op::IsFinite | Op::IsNormal | Op::SignBitSet => classify(cx, inst)?,
-        Op::LogicalEqual => logical(cx, inst, |cx, a, b| cx.b.icmp(IntCond::Eq, a, b))?,
-        Op::LogicalNotEqual => logical(cx, inst, |cx, a, b| cx.b.icmp(IntCond::Ne, a, b))?,
-        Op::LogicalOr => logical(cx, inst, |cx, a, b| cx.b.int2(Opcode::Or, a, b))?,
-        Op::LogicalAnd => logical(cx, inst, |cx, a, b| cx.b.int2(Opcode::And, a, b))?,
-        Op::LogicalNot => {
+        LogicInst::LogicalEqual => logical(cx, inst, |cx, a, b| cx.b.icmp(IntCond::Eq, a, b))?,
+        LogicInst::LogicalNotEqual => logical(cx, inst, |cx, a, b| cx.b.icmp(IntCond::Ne, a, b))?,
+        LogicInst::LogicalOr => logical(cx, inst, |cx, a, b| cx.b.int2(Opcode::Or, a, b))?,
+        LogicInst::LogicalAnd => logical(cx, inst, |cx, a, b| cx.b.int2(Opcode::And, a, b))?,
+        LogicInst::LogicalNot => {
             let a = cx.value(inst.id(0)?)?;
             if !cx.b.ty(a).is_bool() {
                 return Err(InstError::malformed("the operand is not a Boolean"));
             }
             cx.b.int1(Opcode::Not, a)
         }
-        Op::Select => return select(cx, inst),
-        Op::IEqual => compare(cx, inst, IntCond::Eq)?,
-        Op::INotEqual => compare(cx, inst, IntCond::Ne)?,
-        Op::UGreaterThan => compare(cx, inst, IntCond::Ugt)?,
-        Op::SGreaterThan => compare(cx, inst, IntCond::Sgt)?,
-        Op::UGreaterThanEqual => compare(cx, inst, IntCond::Uge)?,
-        Op::SGreaterThanEqual => compare(cx, inst, IntCond::Sge)?,
-        Op::ULessThan => compare(cx, inst, IntCond::Ult)?,
-        Op::SLessThan => compare(cx, inst, IntCond::Slt)?,
-        Op::ULessThanEqual => compare(cx, inst, IntCond::Ule)?,
-        Op::SLessThanEqual => compare(cx, inst, IntCond::Sle)?,
-        Op::Ordered => compare_floats(cx, inst, FloatCond::Ord)?,
-        Op::Unordered => compare_floats(cx, inst, FloatCond::Uno)?,
-        Op::LessOrGreater | Op::FOrdNotEqual => compare_floats(cx, inst, FloatCond::One)?,
-        Op::FOrdEqual => compare_floats(cx, inst, FloatCond::Oeq)?,
-        Op::FUnordEqual => compare_floats(cx, inst, FloatCond::Ueq)?,
-        Op::FUnordNotEqual => compare_floats(cx, inst, FloatCond::Une)?,
-        Op::FOrdLessThan => compare_floats(cx, inst, FloatCond::Olt)?,
-        Op::FUnordLessThan => compare_floats(cx, inst, FloatCond::Ult)?,
-        Op::FOrdGreaterThan => compare_floats(cx, inst, FloatCond::Ogt)?,
-        Op::FUnordGreaterThan => compare_floats(cx, inst, FloatCond::Ugt)?,
-        Op::FOrdLessThanEqual => compare_floats(cx, inst, FloatCond::Ole)?,
-        Op::FUnordLessThanEqual => compare_floats(cx, inst, FloatCond::Ule)?,
-        Op::FOrdGreaterThanEqual => compare_floats(cx, inst, FloatCond::Oge)?,
-        Op::FUnordGreaterThanEqual => compare_floats(cx, inst, FloatCond::Uge)?,
-        _ => unreachable!("broken invariant: {} is not logic", inst.name()),
+        LogicInst::Select => return select(cx, inst),
+        LogicInst::IEqual => compare(cx, inst, IntCond::Eq)?,
+        LogicInst::INotEqual => compare(cx, inst, IntCond::Ne)?,
+        LogicInst::UGreaterThan => compare(cx, inst, IntCond::Ugt)?,
+        LogicInst::SGreaterThan => compare(cx, inst, IntCond::Sgt)?,
+        LogicInst::UGreaterThanEqual => compare(cx, inst, IntCond::Uge)?,
+        LogicInst::SGreaterThanEqual => compare(cx, inst, IntCond::Sge)?,
+        LogicInst::ULessThan => compare(cx, inst, IntCond::Ult)?,
+        LogicInst::SLessThan => compare(cx, inst, IntCond::Slt)?,
+        LogicInst::ULessThanEqual => compare(cx, inst, IntCond::Ule)?,
+        LogicInst::SLessThanEqual => compare(cx, inst, IntCond::Sle)?,
+        LogicInst::Ordered => compare_floats(cx, inst, FloatCond::Ord)?,
+        LogicInst::Unordered => compare_floats(cx, inst, FloatCond::Uno)?,
+        LogicInst::LessOrGreater | LogicInst::FOrdNotEqual => compare_floats(cx, inst, FloatCond::One)?,
+        LogicInst::FOrdEqual => compare_floats(cx, inst, FloatCond::Oeq)?,
+        LogicInst::FUnordEqual => compare_floats(cx, inst, FloatCond::Ueq)?,
+        LogicInst::FUnordNotEqual => compare_floats(cx, inst, FloatCond::Une)?,
+        LogicInst::FOrdLessThan => compare_floats(cx, inst, FloatCond::Olt)?,
+        LogicInst::FUnordLessThan => compare_floats(cx, inst, FloatCond::Ult)?,
+        LogicInst::FOrdGreaterThan => compare_floats(cx, inst, FloatCond::Ogt)?,
+        LogicInst::FUnordGreaterThan => compare_floats(cx, inst, FloatCond::Ugt)?,
+        LogicInst::FOrdLessThanEqual => compare_floats(cx, inst, FloatCond::Ole)?,
+        LogicInst::FUnordLessThanEqual => compare_floats(cx, inst, FloatCond::Ule)?,
+        LogicInst::FOrdGreaterThanEqual => compare_floats(cx, inst, FloatCond::Oge)?,
+        LogicInst::FUnordGreaterThanEqual => compare_floats(cx, inst, FloatCond::Uge)?,
     };
     cx.set(inst, value)
 }
@@ -117,7 +115,7 @@ fn compare_floats(cx: &mut FuncCx<'_>, inst: &Inst, cond: FloatCond) -> Result<V
 }
 
 /// Instructions that classify floats. They test bits, so that fast-math flags do not affect the result.
-fn classify(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
+pub(super) fn classify(cx: &mut FuncCx<'_>, inst: &Inst, op: ClassifyInst) -> Result<(), InstError> {
     let a = cx.value(inst.id(0)?)?;
     float(cx, a)?;
     let ty = cx.b.ty(a);
@@ -131,25 +129,25 @@ fn classify(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
         }
     };
     let bits = cx.b.cast(Opcode::Bitcast, a, int);
-    if inst.op() == Op::SignBitSet {
-        let zero = cx.b.iconst(int, 0);
-        return Ok(cx.b.icmp(IntCond::Slt, bits, zero));
-    }
     let magnitude = cx.b.iconst(int, (ty.elem.mask() >> 1) as i64);
     let magnitude = cx.b.int2(Opcode::And, bits, magnitude);
     let infinity = cx.b.iconst(int, infinity);
-    Ok(match inst.op() {
-        Op::IsNan => cx.b.icmp(IntCond::Ugt, magnitude, infinity),
-        Op::IsInf => cx.b.icmp(IntCond::Eq, magnitude, infinity),
-        Op::IsFinite => cx.b.icmp(IntCond::Ult, magnitude, infinity),
-        Op::IsNormal => {
+    let value = match op {
+        ClassifyInst::SignBitSet => {
+            let zero = cx.b.iconst(int, 0);
+            cx.b.icmp(IntCond::Slt, bits, zero)
+        }
+        ClassifyInst::IsNan => cx.b.icmp(IntCond::Ugt, magnitude, infinity),
+        ClassifyInst::IsInf => cx.b.icmp(IntCond::Eq, magnitude, infinity),
+        ClassifyInst::IsFinite => cx.b.icmp(IntCond::Ult, magnitude, infinity),
+        ClassifyInst::IsNormal => {
             let least = cx.b.iconst(int, least_normal);
             let (above, below) =
                 (cx.b.icmp(IntCond::Uge, magnitude, least), cx.b.icmp(IntCond::Ult, magnitude, infinity));
             cx.b.int2(Opcode::And, above, below)
         }
-        _ => unreachable!("broken invariant: {} classifies nothing", inst.name()),
-    })
+    };
+    cx.set(inst, value)
 }
 
 /// Selection between values of any type.

@@ -5,6 +5,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
 use super::built_in;
+use super::classes::MemoryInst;
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{BuiltInPointer, FuncCx, MemAccess, Val};
 use crate::spirv::types::{MAX_ALIGN, TypeKind};
@@ -12,12 +13,12 @@ use crate::spirv::unit::declared;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::Variable | Op::UntypedVariableKHR => variable(cx, inst),
-        Op::Load => load(cx, inst),
-        Op::Store => store(cx, inst),
-        Op::CopyMemory => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MemoryInst) -> Result<(), InstError> {
+    match op {
+        MemoryInst::Variable | MemoryInst::UntypedVariableKHR => variable(cx, inst),
+        MemoryInst::Load => load(cx, inst),
+        MemoryInst::Store => store(cx, inst),
+        MemoryInst::CopyMemory => {
             let (to, from) = (inst.id(0)?, inst.id(1)?);
             // One of the two pointers may be untyped.
             let ty = match cx.unit.types.any_pointer(cx.type_of(to)?)? {
@@ -41,7 +42,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             cx.copy(target, source, info.size, access);
             Ok(())
         }
-        Op::CopyMemorySized => {
+        MemoryInst::CopyMemorySized => {
             let from = match cx.val(inst.id(1)?)? {
                 Val::BuiltIn(input) => built_in::copy(cx, input)?,
                 Val::Leaves(_) | Val::Memory(_) => cx.pointer(inst.id(1)?)?,
@@ -58,16 +59,17 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             cx.b.memcpy(to, from, count, mem);
             Ok(())
         }
-        Op::AccessChain | Op::InBoundsAccessChain | Op::UntypedAccessChainKHR | Op::UntypedInBoundsAccessChainKHR => {
-            access_chain(cx, inst, false)
-        }
-        Op::PtrAccessChain
-        | Op::InBoundsPtrAccessChain
-        | Op::UntypedPtrAccessChainKHR
-        | Op::UntypedInBoundsPtrAccessChainKHR => access_chain(cx, inst, true),
+        MemoryInst::AccessChain
+        | MemoryInst::InBoundsAccessChain
+        | MemoryInst::UntypedAccessChainKHR
+        | MemoryInst::UntypedInBoundsAccessChainKHR => access_chain(cx, inst, false),
+        MemoryInst::PtrAccessChain
+        | MemoryInst::InBoundsPtrAccessChain
+        | MemoryInst::UntypedPtrAccessChainKHR
+        | MemoryInst::UntypedInBoundsPtrAccessChainKHR => access_chain(cx, inst, true),
         // Prefetches have no effect on results and are dropped.
-        Op::UntypedPrefetchKHR => Ok(()),
-        Op::GenericPtrMemSemantics => {
+        MemoryInst::UntypedPrefetchKHR => Ok(()),
+        MemoryInst::GenericPtrMemSemantics => {
             let pointer = cx.pointer(inst.id(0)?)?;
             let local = cx.b.in_space(pointer, Space::Local);
             let global = cx.b.in_space(pointer, Space::Global);
@@ -81,13 +83,13 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = cx.b.select(local, workgroup, value);
             cx.set(inst, value)
         }
-        Op::PtrEqual | Op::PtrNotEqual => {
+        MemoryInst::PtrEqual | MemoryInst::PtrNotEqual => {
             let (a, b) = pointers(cx, inst)?;
-            let cond = if inst.op() == Op::PtrEqual { clift_kir::IntCond::Eq } else { clift_kir::IntCond::Ne };
+            let cond = if op == MemoryInst::PtrEqual { clift_kir::IntCond::Eq } else { clift_kir::IntCond::Ne };
             let value = cx.b.icmp(cond, a, b);
             cx.set(inst, value)
         }
-        Op::PtrDiff => {
+        MemoryInst::PtrDiff => {
             let (a, b) = pointers(cx, inst)?;
             let size = cx.type_info(cx.pointee(inst.id(0)?)?)?.size.max(1);
             let to = cx.kir_type(inst.result_type()?)?;
@@ -100,7 +102,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let value = cx.b.int_resize(elements, to.elem, true);
             cx.set(inst, value)
         }
-        Op::SizeOf => {
+        MemoryInst::SizeOf => {
             let size = cx.type_info(cx.pointee(inst.id(0)?)?)?.size;
             let to = cx.kir_type(inst.result_type()?)?;
             if !to.is_int() || to.is_vector() {
@@ -110,8 +112,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             cx.set(inst, value)
         }
         // Variables live until their function returns.
-        Op::LifetimeStart | Op::LifetimeStop => Ok(()),
-        _ => unreachable!("broken invariant: {} is no memory instruction", inst.name()),
+        MemoryInst::LifetimeStart | MemoryInst::LifetimeStop => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ use rspirv::dr::Operand;
 use rspirv::grammar::{OPENCL_STD_100_INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{NonsemanticShaderDebuginfo100Op as DebugOp, Op};
 
+use super::classes::MiscInst;
 use super::group::scope;
 use crate::builtins::{self, ClOp};
 use crate::spirv::caps::ExtSet;
@@ -13,16 +14,16 @@ use crate::spirv::types::TypeKind;
 use crate::spirv::words::{Inst, InstError};
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::ExtInst | Op::ExtInstWithForwardRefsKHR => ext_inst(cx, inst),
-        Op::AssumeTrueKHR => cx.value(inst.id(0)?).map(|_| ()),
-        Op::ExpectKHR => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MiscInst) -> Result<(), InstError> {
+    match op {
+        MiscInst::ExtInst | MiscInst::ExtInstWithForwardRefsKHR => ext_inst(cx, inst),
+        MiscInst::AssumeTrueKHR => cx.value(inst.id(0)?).map(|_| ()),
+        MiscInst::ExpectKHR => {
             let value = cx.value(inst.id(0)?)?;
             cx.value(inst.id(1)?)?;
             cx.set(inst, value)
         }
-        Op::ReadClockKHR => {
+        MiscInst::ReadClockKHR => {
             // The clock is the same for all scopes, so the scope need not be constant.
             scope(cx, inst.id(0)?)?;
             let time = cx.b.value(Opcode::Clock, &[], Imm::None, Type::I64);
@@ -36,7 +37,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let halves = cx.b.cast(Opcode::Bitcast, time, ty);
             cx.set(inst, halves)
         }
-        _ => unreachable!("broken invariant: {} is of another class", inst.name()),
     }
 }
 

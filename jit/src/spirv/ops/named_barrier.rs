@@ -12,8 +12,8 @@ use clift_kir::{
     AtomicOp, BarrierInfo, BlockCall, Elem, GlobalData, GroupInfo, IntCond, MemInfo, MemScope, Opcode, Space, SpaceSet,
     Type, Value,
 };
-use rspirv::spirv::Op;
 
+use super::classes::NamedBarrierInst;
 use super::group;
 use crate::spirv::MAX_NAMED_BARRIERS;
 use crate::spirv::function::InlinedCopies;
@@ -25,10 +25,10 @@ use crate::spirv::words::{Inst, InstError};
 const BARRIER_BYTES: u64 = 12;
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::NamedBarrierInitialize => make(cx, inst),
-        Op::MemoryNamedBarrier => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: NamedBarrierInst) -> Result<(), InstError> {
+    match op {
+        NamedBarrierInst::NamedBarrierInitialize => make(cx, inst),
+        NamedBarrierInst::MemoryNamedBarrier => {
             let barrier = inst.id(0)?;
             if cx.type_info(cx.type_of(barrier)?)?.kind != TypeKind::NamedBarrier {
                 return Err(InstError::malformed("the operand is not a named barrier"));
@@ -39,7 +39,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             cx.b.named_barrier(at, BarrierInfo { id, execution: MemScope::SubGroup, memory, spaces });
             Ok(())
         }
-        _ => unreachable!("broken invariant: {} is no named barrier's instruction", inst.name()),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Pipes: access to packets, reservations, queries. The operations on a pipe's memory are in `builtins/pipe`.
 
 use clift_kir::{AtomicOp, BarrierInfo, BlockCall, GroupInfo, IntCond, MemScope, Opcode, Space, SpaceSet, Type, Value};
-use rspirv::spirv::{AccessQualifier, Op};
+use rspirv::spirv::AccessQualifier;
 
+use super::classes::PipeInst;
 use super::group::execution_scope;
 use crate::builtins::pipe::{self, Count, End, Pipe};
 use crate::spirv::consts::ConstValue;
@@ -19,36 +20,36 @@ struct Operands {
 }
 
 /// Imports an instruction of this class.
-pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
-    match inst.op() {
-        Op::ReadPipe => access(cx, inst, End::Read),
-        Op::WritePipe => access(cx, inst, End::Write),
-        Op::ReservedReadPipe => reserved_access(cx, inst, End::Read),
-        Op::ReservedWritePipe => reserved_access(cx, inst, End::Write),
-        Op::ReserveReadPipePackets => reserve(cx, inst, End::Read),
-        Op::ReserveWritePipePackets => reserve(cx, inst, End::Write),
-        Op::GroupReserveReadPipePackets => group_reserve(cx, inst, End::Read),
-        Op::GroupReserveWritePipePackets => group_reserve(cx, inst, End::Write),
-        Op::CommitReadPipe => commit(cx, inst, End::Read),
-        Op::CommitWritePipe => commit(cx, inst, End::Write),
-        Op::GroupCommitReadPipe => group_commit(cx, inst, End::Read),
-        Op::GroupCommitWritePipe => group_commit(cx, inst, End::Write),
-        Op::IsValidReserveId => {
+pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: PipeInst) -> Result<(), InstError> {
+    match op {
+        PipeInst::ReadPipe => access(cx, inst, End::Read),
+        PipeInst::WritePipe => access(cx, inst, End::Write),
+        PipeInst::ReservedReadPipe => reserved_access(cx, inst, End::Read),
+        PipeInst::ReservedWritePipe => reserved_access(cx, inst, End::Write),
+        PipeInst::ReserveReadPipePackets => reserve(cx, inst, End::Read),
+        PipeInst::ReserveWritePipePackets => reserve(cx, inst, End::Write),
+        PipeInst::GroupReserveReadPipePackets => group_reserve(cx, inst, End::Read),
+        PipeInst::GroupReserveWritePipePackets => group_reserve(cx, inst, End::Write),
+        PipeInst::CommitReadPipe => commit(cx, inst, End::Read),
+        PipeInst::CommitWritePipe => commit(cx, inst, End::Write),
+        PipeInst::GroupCommitReadPipe => group_commit(cx, inst, End::Read),
+        PipeInst::GroupCommitWritePipe => group_commit(cx, inst, End::Write),
+        PipeInst::IsValidReserveId => {
             let number = reservation(cx, inst.id(0)?)?;
             let valid = pipe::is_valid(&mut cx.b, number);
             cx.set(inst, valid)
         }
-        Op::GetNumPipePackets => {
+        PipeInst::GetNumPipePackets => {
             let operands = operands(cx, inst, 0, None, 1)?;
             let count = operands.pipe.num_packets(&mut cx.b);
             cx.set(inst, count)
         }
-        Op::GetMaxPipePackets => {
+        PipeInst::GetMaxPipePackets => {
             let operands = operands(cx, inst, 0, None, 1)?;
             let count = operands.pipe.max_packets(&mut cx.b);
             cx.set(inst, count)
         }
-        Op::CreatePipeFromPipeStorage => {
+        PipeInst::CreatePipeFromPipeStorage => {
             let storage = inst.id(0)?;
             if cx.type_info(cx.type_of(storage)?)?.kind != TypeKind::PipeStorage {
                 return Err(InstError::malformed("the operand is not pipe storage"));
@@ -56,7 +57,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
             let header = cx.value(storage)?;
             cx.set(inst, header)
         }
-        _ => unreachable!("broken invariant: {} is not an instruction of pipes", inst.name()),
     }
 }
 
