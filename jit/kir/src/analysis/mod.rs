@@ -6,7 +6,7 @@
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
 //! - [`Liveness`]: values live into each block;
 //! - [`Cold`]: cold blocks;
-//! - [`UseCounts`]: how often each value is used;
+//! - [`UseCounts`]: how often each value is used; [`Users`]: by which instructions;
 //! - [`written_args`]: the arguments that a kernel writes through.
 
 mod cfg;
@@ -24,5 +24,5 @@ pub use dom::DomTree;
 pub use frontiers::Frontiers;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use uses::UseCounts;
+pub use uses::{UseCounts, Users};
 pub use written::written_args;

@@ -16,7 +16,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
+use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId, Users};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
 use clift_kir::ops::Uniformity;
@@ -80,8 +80,7 @@ struct Solver<'a> {
     loops: LoopForest,
     scope: Scope,
     transfer: TransferFunctions<'a>,
-    /// The users of each value, as operand or as argument of a target.
-    users: SecondaryMap<Value, Vec<Inst>>,
+    users: Users,
     writers: Vec<Writer>,
     /// For each block in a cycle of an irreducible graph, the number of its strongly connected component; empty if the graph is
     /// reducible.
@@ -248,13 +247,11 @@ impl<'a> Solver<'a> {
     fn new(func: &'a Function, cfg: &'a Cfg, scope: Scope, assumptions: Assumptions, assume: Assume<'a>) -> Solver<'a> {
         let dom = DomTree::new(cfg);
         let loops = LoopForest::new(cfg, &dom);
-        let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.value_count());
         // One instruction for each kind of memory is enough.
         let mut writers: Vec<Writer> = Vec::new();
         let mut written: FxHashSet<(Space, u32)> = FxHashSet::default();
         for &block in cfg.rpo() {
             for &inst in func.layout.insts(block) {
-                func.dfg.for_each_use(inst, |value| users[value].push(inst));
                 writers.extend(writer(func, inst).filter(|writer| written.insert((writer.space, writer.alias))));
             }
         }
@@ -266,7 +263,7 @@ impl<'a> Solver<'a> {
             loops,
             scope,
             transfer: TransferFunctions { func, assumptions, ranges: Ranges::new(func, cfg, assumptions), assume },
-            users,
+            users: Users::new(func, cfg.rpo()),
             writers,
             irreducible_cycles,
             facts: SecondaryMap::with_capacity(func.dfg.value_count()),
@@ -303,7 +300,7 @@ impl<'a> Solver<'a> {
             return;
         }
         self.facts[value] = Fact { form: Some(new), reason };
-        self.work.extend(&self.users[value]);
+        self.work.extend(self.users.of(value));
     }
 
     fn visit(&mut self, inst: Inst) {
@@ -658,7 +655,7 @@ impl<'a> Solver<'a> {
                     continue;
                 }
                 let mut varies = Vec::new();
-                for &user in &self.users[value] {
+                for &user in self.users.of(value) {
                     if !func.layout.block_of(user).is_some_and(|at| inside(self, at)) {
                         varies.push(value);
                         continue;

@@ -51,24 +51,24 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
         return None;
     }
     let mut func = kernel.func.clone();
-    split_at_barriers(&mut func);
-    let mut normal = normalize::run(&func)?;
+    let (mut normal, mut known) =
+        if split_at_barriers(&mut func) { (normalize::run(&func)?, None) } else { (kernel.clone(), Some(gains)) };
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
     while pieces < MAX_PIECES {
-        let gains = Gains::new(&normal, lanes, |block| !done.contains(block), 0);
+        let gains = known.take().unwrap_or_else(|| Gains::new(&normal, lanes, |block| !done.contains(block), 0));
         let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
-        let mut which = 1;
-        while which <= MAX_ALTERNATIVES {
+        if !gains.have_alternatives() {
+            continue;
+        }
+        for which in 1..=MAX_ALTERNATIVES {
             let gains = Gains::new(&normal, lanes, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
-            let others = gains.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }));
-            let next = others.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
+            let next = gains.have_alternatives().then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
             }
-            which += 1;
         }
     }
     normal.pieces = pieces;
@@ -115,8 +115,9 @@ fn synchronizes_group(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Splits blocks so that barriers are the first instructions of theirs.
-fn split_at_barriers(func: &mut Function) {
+/// Splits blocks so that barriers are the first instructions of theirs; whether there were any to split.
+fn split_at_barriers(func: &mut Function) -> bool {
+    let before = func.layout.blocks().len();
     let mut work: Vec<Block> = func.layout.blocks().to_vec();
     while let Some(block) = work.pop() {
         let at = func.layout.insts(block).iter().skip(1).position(|&inst| synchronizes_group(func, inst));
@@ -127,6 +128,7 @@ fn split_at_barriers(func: &mut Function) {
             work.push(rest);
         }
     }
+    func.layout.blocks().len() > before
 }
 
 /// What a kernel gains from assumptions.
@@ -181,6 +183,11 @@ impl Gains {
             }
         }
         gains
+    }
+
+    /// Whether an assumption is one of several about the same instruction.
+    fn have_alternatives(&self) -> bool {
+        self.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }))
     }
 
     /// Records the blocks in which something is gained. Returns the addresses and conditions that gain.
