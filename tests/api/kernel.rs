@@ -162,7 +162,7 @@ fn clones_have_arguments_of_their_own() {
     assert_code(set_arg(kernel, 1, 6_u32), CL_SUCCESS);
     assert_eq!(run(copy, p), 5);
     assert_eq!(run(kernel, p), 6);
-    // SAFETY: a handle that is no kernel.
+    // SAFETY: a handle that is not a kernel.
     assert!(unsafe { clCloneKernel(garbage(), &mut error) }.is_null());
     assert_code(error, CL_INVALID_KERNEL);
 }
@@ -431,7 +431,7 @@ fn declared_buffers_are_kept_alive() {
     }
 }
 
-/// A buffer that cannot be modified is no argument that the kernel writes through.
+/// A buffer that cannot be modified is not an argument that the kernel writes through.
 #[test]
 fn immutable_buffers() {
     let kernel = kernel(

@@ -119,7 +119,7 @@ fn ranges() {
         let uneven = launch(1, None, &[10], Some(&[3]));
         assert_eq!(uneven, Err(CL_INVALID_WORK_GROUP_SIZE), "OpenCL C 1.2 has uniform groups only");
         assert_eq!(launch(1, Some(&[usize::MAX]), &[2], None), Err(CL_INVALID_GLOBAL_OFFSET));
-        assert_eq!(launch(1, None, &[0], None), Ok(()), "no work-item is no error since OpenCL 2.1");
+        assert_eq!(launch(1, None, &[0], None), Ok(()), "a range without work-items is not an error since OpenCL 2.1");
     }
     queue.finish().expect("finish");
 }

@@ -103,7 +103,7 @@ fn failed_build() {
 fn warnings() {
     let session = session();
     let text = "kernel void t(global int *out, int x) {\n#warning look here\n    *out = x; }";
-    let program = session.build(text, "").expect("a warning is no error");
+    let program = session.build(text, "").expect("a warning is not an error");
     if session.driver.is_clift {
         assert!(log(session, &program).contains("look here"));
     }

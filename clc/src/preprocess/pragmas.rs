@@ -66,7 +66,7 @@ const KNOWN_EXTENSIONS: &[&str] = &[
     "cles_khr_int64",
 ];
 
-/// Pragmas without a meaning here that are no mistake either.
+/// Pragmas without a meaning here that are not mistakes either.
 const IGNORED: &[&str] = &[
     "GCC visibility",
     "GCC system_header",

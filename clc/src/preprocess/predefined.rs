@@ -1,7 +1,7 @@
 //! Predefined macros: a table that is searched when a name is first met, so that starting costs nothing.
 //!
 //! Macros of the names of extensions and features come from the device's profile. Enumerators (`memory_order_relaxed`) and
-//! types are no macros: they are not here.
+//! types are not macros, so they are not here.
 
 use super::macros::{Dynamic, Feature};
 use crate::options::{Options, Version};

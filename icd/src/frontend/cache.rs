@@ -184,7 +184,7 @@ fn store(bytes: &[u8], directory: &Path, path: &Path) -> std::io::Result<()> {
 }
 
 /// Removes the least recently used entries of a directory until it is well below `limit`. Other processes may do the same at the
-/// same time; it is no error when a file has already been removed.
+/// same time; a file that has already been removed is not an error.
 fn evict(directory: &Path, limit: u64) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries

@@ -142,7 +142,7 @@ fn queries() {
     assert_eq!(ty, CL_MEM_OBJECT_IMAGE2D);
     assert_eq!(clGetImageInfo(image, 0, 0, null_mut(), null_mut()), CL_INVALID_VALUE);
     clReleaseMemObject(image);
-    // What is no image is not asked about, and an image is no buffer.
+    // What is not an image has no image information, and an image is not a buffer.
     let buffer = setup.buffer(0, 64);
     assert_eq!(clGetImageInfo(buffer, CL_IMAGE_WIDTH, 0, null_mut(), null_mut()), CL_INVALID_MEM_OBJECT);
     let row = cl_image_desc { buffer, ..desc(CL_MEM_OBJECT_IMAGE1D_BUFFER, [16, 0, 0], 0) };

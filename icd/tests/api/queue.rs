@@ -60,7 +60,7 @@ fn create_with_properties() {
         &[bits, 1 << 10, 0],
         &[bits, 0, bits, 0, 0],
         &[size, 1024, 0],
-        // A default queue that is no queue on the device, and one on the device that is not out of order.
+        // A default queue that is not on the device, and one on the device that is not out of order.
         &[bits, CL_QUEUE_ON_DEVICE_DEFAULT, 0],
         &[bits, CL_QUEUE_ON_DEVICE, 0],
     ] {

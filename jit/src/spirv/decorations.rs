@@ -162,7 +162,7 @@ impl DecorationTable {
                 }
             }
             Op::DecorationGroup | Op::GroupMemberDecorate | Op::MemberDecorate | Op::MemberDecorateString => {}
-            _ => unreachable!("broken invariant: {} is no annotation", inst.name()),
+            _ => unreachable!("broken invariant: {} is not an annotation", inst.name()),
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ impl Elem {
             "f16" => Elem::Half,
             "f32" => Elem::Float,
             "f64" => Elem::Double,
-            _ => return Err(format!("`{name}` is no element type")),
+            _ => return Err(format!("`{name}` is not an element type")),
         })
     }
 
@@ -166,7 +166,7 @@ fn run(text: &str) -> Result<Run, String> {
         expect: Vec::new(),
     };
     for word in words {
-        let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is no size"))?;
+        let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not a size"))?;
         let mut sizes = if key == "offset" { [0; 3] } else { [1; 3] };
         for (size, text) in sizes.iter_mut().zip(value.split(',')) {
             *size = text.parse().map_err(|_| format!("size `{text}`"))?;
@@ -176,7 +176,7 @@ fn run(text: &str) -> Result<Run, String> {
             "local" => run.local = sizes,
             "offset" => run.offset = sizes,
             "sub_group" => run.sub_group = sizes[0] as u32,
-            _ => return Err(format!("`{key}` is no size")),
+            _ => return Err(format!("`{key}` is not a size")),
         }
     }
     if run.local == [0; 3] {

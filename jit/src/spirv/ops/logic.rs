@@ -125,7 +125,7 @@ pub(super) fn classify(cx: &mut FuncCx<'_>, inst: &Inst, op: ClassifyInst) -> Re
         Elem::F32 => (0x7f80_0000, 0x0080_0000),
         Elem::F64 => (0x7ff0_0000_0000_0000, 0x0010_0000_0000_0000),
         Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
-            unreachable!("broken invariant: {ty} is no float")
+            unreachable!("broken invariant: {ty} is not a float")
         }
     };
     let bits = cx.b.cast(Opcode::Bitcast, a, int);

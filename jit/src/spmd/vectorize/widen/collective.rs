@@ -40,7 +40,7 @@ impl Widener<'_> {
             (Opcode::PackAny, _) => WideForm::Uniform(self.vote(data.args[0], mask)),
             (Opcode::GroupBallot, _) => WideForm::Uniform(self.ballot(data.args[0], mask)),
             (Opcode::GroupShuffle, _) => self.exchange(data.args[0], data.args[1]),
-            (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} is no collective operation"),
+            (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} is not a collective operation"),
         };
         self.set(result, form);
     }
