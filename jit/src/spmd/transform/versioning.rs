@@ -46,7 +46,7 @@ const MAX_HOISTED: usize = 12;
 
 /// Versions the pieces of a kernel that gain from it; `None` if there is none.
 pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
-    let gains = Gains::new(kernel, lanes, |_| true, 0);
+    let gains = Gains::new(kernel, lanes, &mut None, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;
     }
@@ -56,18 +56,21 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
     while pieces < MAX_PIECES {
-        let gains = known.take().unwrap_or_else(|| Gains::new(&normal, lanes, |block| !done.contains(block), 0));
+        let gains =
+            known.take().unwrap_or_else(|| Gains::new(&normal, lanes, &mut None, |block| !done.contains(block), 0));
         let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
         if !gains.have_alternatives() {
             continue;
         }
+        let mut without = None;
         for which in 1..=MAX_ALTERNATIVES {
-            let gains = Gains::new(&normal, lanes, |block| slow.contains(&block), which);
+            let gains = Gains::new(&normal, lanes, &mut without, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
             let next = gains.have_alternatives().then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
+                without = None;
             }
         }
     }
@@ -146,8 +149,14 @@ struct Gains {
 }
 
 impl Gains {
-    /// Considers the open blocks only.
-    fn new(normal: &NormalForm, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
+    /// Considers the open blocks only. `without` keeps the shapes without assumptions once they are known.
+    fn new(
+        normal: &NormalForm,
+        lanes: u32,
+        without: &mut Option<Divergence>,
+        open: impl Fn(Block) -> bool,
+        which: u8,
+    ) -> Gains {
         let NormalForm { func, cfg, .. } = normal;
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
         let mut assumed = normal.assumed.clone();
@@ -173,7 +182,8 @@ impl Gains {
         if all.is_empty() {
             return gains;
         }
-        let roots = gains.roots(normal, &normal.divergence(lanes, true), &open);
+        let without = without.get_or_insert_with(|| normal.divergence(lanes, true));
+        let roots = gains.roots(normal, without, &open);
         for inst in pure_sources(func, cfg, roots) {
             gains.assumptions.extend(all.remove(&inst).map(|tests| (inst, tests)));
         }
