@@ -12,10 +12,15 @@ use std::time::Duration;
 
 use clift_jit::{BackendChoice, Checks};
 use clift_runtime::{fault, pool};
+use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::trace;
 
 /// Which front ends there are (`CLIFT_FRONTEND`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +45,8 @@ pub struct Config {
     pub checks: Checks,
     /// `CLIFT_CHECK_OUTPUT`.
     pub check_output: Option<PathBuf>,
+    /// `CLIFT_TRACE`.
+    pub trace: Option<PathBuf>,
     /// `CLIFT_WIDTH`.
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
@@ -193,6 +200,17 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_TRACE",
+        values: "path of a file; %p stands for the process id",
+        default: "none",
+        doc: "a file that shows calls, builds, commands and work-groups on a time line (Perfetto and chrome://tracing open it)",
+        takes_empty: false,
+        set: |config, value| {
+            config.trace = Some(PathBuf::from(value));
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_WIDTH",
         values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
         default: "chosen per kernel",
@@ -305,6 +323,7 @@ impl Default for Config {
             backend: BackendChoice::default(),
             checks: Checks::default(),
             check_output: None,
+            trace: None,
             width: None,
             threads: None,
             front_end: FrontEndChoice::default(),
@@ -405,9 +424,20 @@ fn start_tracing(config: &Config) {
     if !cfg!(debug_assertions) {
         std::panic::set_hook(Box::new(|info| tracing::error!("{info}")));
     }
-    let layer = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false);
     // Fails when a Rust application that links the driver as a library has its own subscriber, which is then used.
-    let _ = tracing_subscriber::registry().with(targets).with(layer).try_init();
+    let _ = match &config.trace {
+        None => tracing_subscriber::registry().with(targets).with(messages()).try_init(),
+        Some(path) => {
+            let traced = Targets::new().with_targets(trace::TARGETS);
+            let trace = trace::start(path).with_filter(traced);
+            tracing_subscriber::registry().with(messages().with_filter(targets)).with(trace).try_init()
+        }
+    };
+}
+
+/// The layer that writes messages to stderr.
+fn messages<S: Subscriber + for<'span> LookupSpan<'span>>() -> impl Layer<S> {
+    tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! - [`ffi`]: typed views of what C passes, handles, callbacks; below all of these;
 //! - [`caps`]: the device's capabilities, one table;
 //! - [`config`]: the `CLIFT_*` environment variables, one table;
+//! - [`trace`]: the file that shows what a process does (`CLIFT_TRACE`);
 //! - [`check`]: launches of checked kernels, and where their reports go;
 //! - [`frontend`]: OpenCL C to SPIR-V; [`envelope`]: program binaries;
 //! - [`error`]: one error variant for each code of the specification.
@@ -23,3 +24,4 @@ pub mod error;
 pub mod ffi;
 pub mod frontend;
 pub mod object;
+pub mod trace;

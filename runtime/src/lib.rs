@@ -12,6 +12,7 @@
 //! - [`image`]: encodes colours as image elements;
 //! - [`printf`], [`callbacks`]: functions called by generated code;
 //! - [`check`]: judges and reports accesses of checked kernels;
+//! - [`trace`]: what a trace shows of a process;
 //! - [`clock`], [`status`]: the times and statuses of events.
 
 pub mod callbacks;
@@ -31,3 +32,6 @@ pub mod printf;
 pub mod status;
 mod sync;
 mod sys;
+pub mod trace;
+
+pub use sys::at_exit;

@@ -137,7 +137,7 @@ pub(crate) fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
 }
 
 /// Registers `handler` to be called at process exit.
-pub(crate) fn at_exit(handler: extern "C" fn()) -> bool {
+pub fn at_exit(handler: extern "C" fn()) -> bool {
     // SAFETY: the handler is a function of this library and does not unwind.
     unsafe { libc::atexit(handler) == 0 }
 }

@@ -22,3 +22,4 @@ mod printf;
 mod programs;
 mod queues;
 mod spirv;
+mod trace;

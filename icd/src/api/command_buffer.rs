@@ -128,7 +128,7 @@ pub fn enqueue(
         if waits.is_empty() {
             waits.extend(whole.waits().iter().cloned());
         }
-        let event = queue.commands().submit(Command { work, waits, keep });
+        let event = queue.commands().submit(Command { waits, keep, ..Command::new(work) });
         if is_barrier {
             barrier = Some(event.clone());
         }

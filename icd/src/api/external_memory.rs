@@ -91,8 +91,8 @@ pub(super) fn given(context: &Ref<Context>, properties: Properties<'_, cl_mem_pr
         let value = properties.element(list.len());
         list.push(value);
         if name == CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT {
-            ensure(value == CL_TRUE.into() || value == CL_FALSE.into(), InvalidProperty)?;
-            ensure(addressed.replace(value == CL_TRUE.into()).is_none(), InvalidProperty)?;
+            ensure(value == u64::from(CL_TRUE) || value == u64::from(CL_FALSE), InvalidProperty)?;
+            ensure(addressed.replace(value == u64::from(CL_TRUE)).is_none(), InvalidProperty)?;
         } else {
             let known = caps::EXTERNAL_MEMORY_TYPES.iter().any(|known| cl_mem_properties::from(*known) == name);
             ensure(known, InvalidProperty)?;

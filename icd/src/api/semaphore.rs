@@ -52,7 +52,7 @@ pub fn create(
                 loop {
                     let value = properties.element(list.len());
                     list.push(value);
-                    if value == CL_SEMAPHORE_DEVICE_HANDLE_LIST_END_KHR.into() {
+                    if value == u64::from(CL_SEMAPHORE_DEVICE_HANDLE_LIST_END_KHR) {
                         break;
                     }
                     // CL_INVALID_DEVICE if the list does not identify exactly one valid device, or a device identified by

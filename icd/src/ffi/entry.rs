@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clift_include::cl::{CL_SUCCESS, cl_int};
+use clift_runtime::trace;
 
 use super::dispatch::Address;
 use super::handle::{ClObject, Ref};
@@ -91,6 +92,7 @@ impl Returned for Never {
 /// Runs the function of an entry point. A panic is a bug of the driver: the application sees `CL_OUT_OF_RESOURCES`, and the
 /// panic's message is in the trace.
 fn guarded<T>(name: &'static str, args: fmt::Arguments<'_>, run: impl FnOnce() -> ClResult<T>) -> ClResult<T> {
+    let begun = trace::begin();
     let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         tracing::error!(target: "clift::api", "{name} panicked");
         Err(ClError::OutOfResources)
@@ -98,6 +100,10 @@ fn guarded<T>(name: &'static str, args: fmt::Arguments<'_>, run: impl FnOnce() -
     match &result {
         Ok(_) => tracing::trace!(target: "clift::api", "{name}:{args} -> CL_SUCCESS"),
         Err(error) => tracing::debug!(target: "clift::api", "{name}:{args} -> {}", error.name()),
+    }
+    if let Some(begun) = begun {
+        let (ns, result) = (trace::since(begun), result.as_ref().map_or_else(|error| error.name(), |_| "CL_SUCCESS"));
+        tracing::trace!(target: trace::TARGET, slice = name, group = "api", ns, result);
     }
     result
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Weak};
 
-use clift_include::cl::{CL_COMMAND_USER, cl_command_type, cl_int};
+use clift_include::cl::*;
 use clift_runtime::graph;
 
 use super::context::Context;
@@ -74,6 +74,58 @@ impl Event {
             EventSource::User { .. } => CL_COMMAND_USER,
         }
     }
+}
+
+/// The name of a kind of command.
+pub fn command_name(kind: cl_command_type) -> &'static str {
+    macro_rules! names {
+        ($($kind:ident),+ $(,)?) => {
+            match kind {
+                $($kind => stringify!($kind),)+
+                _ => "command",
+            }
+        };
+    }
+    names![
+        CL_COMMAND_ACQUIRE_EXTERNAL_MEM_OBJECTS_KHR,
+        CL_COMMAND_BARRIER,
+        CL_COMMAND_COMMAND_BUFFER_KHR,
+        CL_COMMAND_COPY_BUFFER,
+        CL_COMMAND_COPY_BUFFER_RECT,
+        CL_COMMAND_COPY_BUFFER_TO_IMAGE,
+        CL_COMMAND_COPY_IMAGE,
+        CL_COMMAND_COPY_IMAGE_TO_BUFFER,
+        CL_COMMAND_FILL_BUFFER,
+        CL_COMMAND_FILL_IMAGE,
+        CL_COMMAND_MAP_BUFFER,
+        CL_COMMAND_MAP_IMAGE,
+        CL_COMMAND_MARKER,
+        CL_COMMAND_MEMADVISE_INTEL,
+        CL_COMMAND_MEMCPY_INTEL,
+        CL_COMMAND_MEMFILL_INTEL,
+        CL_COMMAND_MIGRATEMEM_INTEL,
+        CL_COMMAND_MIGRATE_MEM_OBJECTS,
+        CL_COMMAND_NATIVE_KERNEL,
+        CL_COMMAND_NDRANGE_KERNEL,
+        CL_COMMAND_READ_BUFFER,
+        CL_COMMAND_READ_BUFFER_RECT,
+        CL_COMMAND_READ_IMAGE,
+        CL_COMMAND_RELEASE_EXTERNAL_MEM_OBJECTS_KHR,
+        CL_COMMAND_SEMAPHORE_SIGNAL_KHR,
+        CL_COMMAND_SEMAPHORE_WAIT_KHR,
+        CL_COMMAND_SVM_FREE,
+        CL_COMMAND_SVM_MAP,
+        CL_COMMAND_SVM_MEMCPY,
+        CL_COMMAND_SVM_MEMFILL,
+        CL_COMMAND_SVM_MIGRATE_MEM,
+        CL_COMMAND_SVM_UNMAP,
+        CL_COMMAND_TASK,
+        CL_COMMAND_UNMAP_MEM_OBJECT,
+        CL_COMMAND_USER,
+        CL_COMMAND_WRITE_BUFFER,
+        CL_COMMAND_WRITE_BUFFER_RECT,
+        CL_COMMAND_WRITE_IMAGE,
+    ]
 }
 
 /// Registers a function to call when the event reaches a status.

@@ -9,6 +9,7 @@ use super::{Enqueuing, after_group};
 use crate::graph::{self, Dependency, Event, KeepAlive, Node, WaitList, Work};
 use crate::launch::{ArgBlock, Launch, Running};
 use crate::ndrange::NdRange;
+use crate::trace::Traced;
 
 /// Estimated memory of a command besides its arguments, in bytes.
 const COMMAND_BYTES: u64 = 1024;
@@ -65,7 +66,8 @@ pub(super) fn enqueue(
     let mut keep = KeepAlive::new();
     keep.push(share);
     let place = parent.node();
-    let child = Arc::new(Node::command(place.position, place.pool, command.wants_event, work, keep, None));
+    let traced = Traced::submitted(|| work.traced_name("marker").into());
+    let child = Arc::new(Node::command(place.position, place.pool, command.wants_event, work, keep, None, traced));
     let event = if command.wants_event {
         let event = enqueuing.shared.events.insert(Event(child.clone()));
         event.ok_or(status::EVENT_ALLOCATION_FAILURE)?

@@ -53,7 +53,8 @@ fn a_queue_is_full_until_a_command_ends() {
 #[test]
 fn a_family_ends_with_its_last_member() {
     let position = QueuePosition { queue: 1, sequence: 1, in_order: true };
-    let node = || Arc::new(Node::command(position, PoolHandle::root(), true, Work::Marker, KeepAlive::new(), None));
+    let node =
+        || Arc::new(Node::command(position, PoolHandle::root(), true, Work::Marker, KeepAlive::new(), None, None));
     let (parent, child, other) = (node(), node(), node());
     parent.release();
     parent.begin_family();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::node::{DueCallbacks, Node, StatusCallback};
 use super::settle::{self, SettleStep};
-use crate::{pool, status};
+use crate::{pool, status, trace};
 
 /// A handle of a command, or of a *user event*, whose status the application sets. Cloning is cheap.
 ///
@@ -50,6 +50,9 @@ impl Event {
         }
         let status = if status > status::COMPLETE { status::OUT_OF_RESOURCES } else { status };
         let completion = self.0.end(status, None).ok_or(AlreadySet)?;
+        if trace::is_enabled() {
+            self.0.trace_waiting(completion.dependants.iter().map(|(waiting, _)| waiting));
+        }
         settle::run(SettleStep::Completion(completion, status), |_| false);
         Ok(())
     }

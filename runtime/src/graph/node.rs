@@ -14,6 +14,7 @@ use crate::clock::now_ns;
 use crate::launch::Launch;
 use crate::pool::{PoolHandle, Signal};
 use crate::sync::{Mutex, MutexGuard};
+use crate::trace::{self, Traced};
 use crate::{pool, status};
 
 /// A callback on a status. Its argument is the status it was registered for, or the error that ended the command.
@@ -78,6 +79,8 @@ pub(crate) struct Node {
     pub(crate) pool: PoolHandle,
     pub(crate) kind: NodeKind,
     profiling: bool,
+    /// What a trace has to know of it.
+    traced: Option<Traced>,
     times: [AtomicU64; TIMES],
     /// The epoch (number of forks) of the process that created the node. In a child process, a parent's unfinished node never
     /// ends.
@@ -118,7 +121,7 @@ impl Node {
     /// A user event: submitted, waiting for its status.
     pub(crate) fn user() -> Self {
         let position = QueuePosition { queue: 0, sequence: 0, in_order: false };
-        Self::build(status::SUBMITTED, position, PoolHandle::root(), NodeKind::User, false, Inner::default())
+        Self::build(status::SUBMITTED, position, PoolHandle::root(), NodeKind::User, false, None, Inner::default())
     }
 
     /// A command that is being submitted, which [`Node::release`] ends.
@@ -129,6 +132,7 @@ impl Node {
         work: Work,
         keep: KeepAlive,
         errors: Option<ErrorSink>,
+        traced: Option<Traced>,
     ) -> Self {
         let kind = match &work {
             Work::Marker | Work::Barrier => NodeKind::Nothing,
@@ -137,7 +141,7 @@ impl Node {
             Work::Task(_) => NodeKind::Task,
         };
         let inner = Inner { work: Some(work), keep, errors, time_callbacks: Some(SmallVec::new()), ..Inner::default() };
-        let node = Self::build(status::QUEUED, position, pool, kind, profiling, inner);
+        let node = Self::build(status::QUEUED, position, pool, kind, profiling, traced, inner);
         node.record(Timestamp::Queued);
         node
     }
@@ -148,6 +152,7 @@ impl Node {
         pool: PoolHandle,
         kind: NodeKind,
         profiling: bool,
+        traced: Option<Traced>,
         inner: Inner,
     ) -> Self {
         Self {
@@ -159,6 +164,7 @@ impl Node {
             pool,
             kind,
             profiling,
+            traced,
             times: [const { AtomicU64::new(0) }; TIMES],
             epoch: pool::epoch(),
             inner: Mutex::new(inner),
@@ -188,20 +194,45 @@ impl Node {
         self.predecessor_failed.load(Ordering::Acquire)
     }
 
-    /// Records a profiling time, if profiling is enabled.
+    /// Whether its times are recorded: for profiling, or for a trace.
+    fn is_timed(&self) -> bool {
+        self.profiling || self.traced.is_some()
+    }
+
+    /// Records a profiling time, if somebody wants it.
     pub(crate) fn record(&self, time: Timestamp) {
-        if self.profiling {
+        if self.is_timed() {
             self.times[time as usize].store(now_ns(), Ordering::Relaxed);
         }
     }
 
     /// Records the end: that of the command's own work, unless it is known, and that of the whole command.
     pub(crate) fn record_end(&self) {
-        if self.profiling {
+        if self.is_timed() {
             self.record(Timestamp::Complete);
             let complete = self.times[Timestamp::Complete as usize].load(Ordering::Relaxed);
             let end = &self.times[Timestamp::End as usize];
             let _ = end.compare_exchange(0, complete, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds the command to the trace: it ends with this status.
+    pub(crate) fn trace_end(&self, status: i32) {
+        if let Some(Traced { id, name }) = &self.traced {
+            let [queued, submit, start, end, _] = self.recorded();
+            let QueuePosition { queue, sequence, .. } = self.position;
+            tracing::trace!(
+                target: trace::TARGET,
+                command = &**name, id, queue, number = sequence, queued, submit, start, end, status,
+            );
+        }
+    }
+
+    /// Adds to the trace that these commands waited for this one.
+    pub(crate) fn trace_waiting<'a>(&self, waiting: impl Iterator<Item = &'a Arc<Node>>) {
+        for before in waiting.filter_map(|waiting| waiting.traced.as_ref()) {
+            let after = self.traced.as_ref().map_or(0, |traced| traced.id);
+            tracing::trace!(target: trace::TARGET, before = before.id, after);
         }
     }
 

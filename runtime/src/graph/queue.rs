@@ -14,6 +14,7 @@ use crate::launch::Launch;
 use crate::memory::MemoryError;
 use crate::pool::{self, PoolHandle};
 use crate::sync::{Mutex, MutexGuard};
+use crate::trace::Traced;
 
 /// The work of a command.
 pub enum Work {
@@ -59,6 +60,8 @@ pub type KeepAlive = SmallVec<[Arc<dyn Any + Send + Sync>; 4]>;
 
 /// A command to be submitted.
 pub struct Command {
+    /// What a trace calls it, unless it is a launch, which has the name of its kernel.
+    pub name: &'static str,
     /// Its work.
     pub work: Work,
     /// The commands and user events it waits for, of any queue. If one of them fails, it ends with
@@ -69,10 +72,30 @@ pub struct Command {
     pub keep: KeepAlive,
 }
 
+impl Work {
+    /// Its kind.
+    fn kind(&self) -> &'static str {
+        match self {
+            Work::Launch(_) => "launch",
+            Work::Task(_) => "task",
+            Work::Marker => "marker",
+            Work::Barrier => "barrier",
+        }
+    }
+
+    /// What a trace calls a command with this work: the name of the kernel, or `name`.
+    pub(crate) fn traced_name<'a>(&'a self, name: &'a str) -> &'a str {
+        match self {
+            Work::Launch(launch) => launch.info.as_ref().map_or(name, |info| info.kernel()),
+            Work::Task(_) | Work::Marker | Work::Barrier => name,
+        }
+    }
+}
+
 impl Command {
     /// A command without a wait list that keeps nothing alive.
     pub fn new(work: Work) -> Self {
-        Self { work, waits: WaitList::new(), keep: KeepAlive::new() }
+        Self { name: work.kind(), work, waits: WaitList::new(), keep: KeepAlive::new() }
     }
 
     /// Adds events to the wait list.
@@ -175,10 +198,11 @@ impl Queue {
         let position = QueuePosition { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
         let everything = command.waits.is_empty() && matches!(command.work, Work::Marker | Work::Barrier);
         let is_barrier = matches!(command.work, Work::Barrier);
-        let Command { work, waits, keep } = command;
+        let Command { name, work, waits, keep } = command;
         // Launches report their errors themselves.
         let errors = if matches!(work, Work::Task(_)) { self.errors.clone() } else { None };
-        let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors);
+        let traced = Traced::submitted(|| work.traced_name(name).into());
+        let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors, traced);
         let node = Arc::new(node);
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);

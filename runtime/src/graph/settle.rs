@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use super::node::{Completion, Dependency, DueCallbacks, Node, NodeKind, Timestamp};
 use super::queue::Work;
 use crate::launch::Launch;
-use crate::{pool, status};
+use crate::{pool, status, trace};
 
 /// A command whose work has ended, or will not be done.
 pub(crate) struct Ended {
@@ -112,6 +112,7 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
                 drop_quietly(node.take_resources());
                 node.record_end();
                 node.report_times();
+                node.trace_end(status);
                 tracing::trace!(queue = node.position.queue, number = node.position.sequence, status, "ends");
                 if status < status::COMPLETE
                     && let Some((reason, errors)) = node.report()
@@ -119,6 +120,9 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
                     pool::defer(move || errors(&reason));
                 }
                 if let Some(completion) = node.end(status, retired) {
+                    if trace::is_enabled() {
+                        node.trace_waiting(completion.dependants.iter().map(|(waiting, _)| waiting));
+                    }
                     self.take(SettleStep::Completion(completion, status));
                 }
             }

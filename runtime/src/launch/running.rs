@@ -20,7 +20,7 @@ use crate::fpenv::FpEnv;
 use crate::graph::{self, Ended, Node};
 use crate::printf::PrintfOutput;
 use crate::sync::Mutex;
-use crate::{enqueue, fault, pool, status};
+use crate::{enqueue, fault, pool, status, trace};
 
 /// Launches with a smaller estimate run on one thread.
 const SINGLE_THREAD_NS: u64 = 8_000;
@@ -275,7 +275,11 @@ impl Running {
                 let env = FpEnv::enter();
                 let mut exactly = first_claim;
                 while let Some((first, count)) = self.claim(exactly) {
+                    let begun = trace::begin();
                     self.run_groups(&work, &mut ctx, first, count);
+                    if let Some(begun) = begun {
+                        trace::groups(self.launch.info.as_ref().map(|info| info.kernel()), begun, first, count);
+                    }
                     done += count;
                     exactly = 0;
                     if wake_later {

@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use super::slice::{MemSlice, OutOfBounds};
 use crate::sys;
+use crate::trace::Counter;
 
 /// Minimum alignment of every allocation: the largest OpenCL type, and two cache lines.
 pub const BASE_ALIGN: usize = 128;
 
 /// Minimum size of allocations that are mapped from the operating system, which allocates pages when they are first accessed.
 const MAP_FROM: usize = 1 << 20;
+
+/// Size of all allocations, for traces.
+static ALLOCATED: Counter = Counter::new("allocated bytes");
 
 /// Minimum size of mappings that are aligned for huge pages.
 const HUGE_PAGE: usize = 2 << 20;
@@ -74,7 +78,8 @@ impl HostBuffer {
             return Err(error);
         }
         let align = align.max(BASE_ALIGN);
-        if len >= MAP_FROM { Self::map(len, align).ok_or(error) } else { Self::heap(len, align).ok_or(error) }
+        let made = if len >= MAP_FROM { Self::map(len, align) } else { Self::heap(len, align) };
+        made.inspect(|_| ALLOCATED.add(len)).ok_or(error)
     }
 
     /// Maps the first `len` bytes of a file descriptor's memory, shared with its other users. On success the buffer owns the
@@ -155,6 +160,9 @@ impl HostBuffer {
 
 impl Drop for HostBuffer {
     fn drop(&mut self) {
+        if !matches!(self.source, Backing::File { .. }) {
+            ALLOCATED.subtract(self.len);
+        }
         match self.source {
             Backing::Heap(layout) => {
                 if let Some((layout, start)) = free_list::give(layout, self.start) {

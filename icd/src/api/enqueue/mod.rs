@@ -27,7 +27,7 @@ use crate::ffi::handle::{ClObject, Handle, Object, Ref};
 use crate::ffi::pointer::{InArray, Out};
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
-use crate::object::event::Event;
+use crate::object::event::{Event, command_name};
 use crate::object::operation::{Operation, Task};
 use crate::object::queue::Queue;
 
@@ -153,7 +153,7 @@ impl<'call> Submission<'call> {
     /// As [`Submission::submit`].
     pub fn submit_observed(self, blocking: bool, work: Work, observe: impl FnOnce(&graph::Event)) -> ClResult<()> {
         let Self { queue, kind, wait, waits, keep } = self;
-        let event = queue.commands().submit(Command { work, waits, keep });
+        let event = queue.commands().submit(Command { name: command_name(kind), work, waits, keep });
         observe(&event);
         if blocking {
             succeeded(event.wait())?;

@@ -5,6 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use clift_include::cl::*;
 use clift_jit::{BuildError, Options};
@@ -334,11 +335,13 @@ fn compiler_options() -> Options {
 /// Does the work of a build and stores its outcome. Returns whether it succeeded.
 fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome) -> bool {
     let program = started.program().clone();
+    let begun = Instant::now();
     let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
         BuildOutcome::failed(
             "clift: internal error: the compiler panicked (CLIFT_DEBUG=build prints the location)\n".to_owned(),
         )
     });
+    tracing::debug!(target: "clift::time", stage = "whole build", micros = begun.elapsed().as_micros() as u64);
     started.finish(outcome)
 }
 

@@ -5,6 +5,7 @@
 //! concurrent builds need no lock.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use clift_jit::{ArgKind, BuildError, FastMath, ModuleInput, Options};
 use clift_runtime::enqueue::{ChildKernel, ChildKernels, LocalArg};
@@ -64,7 +65,11 @@ impl Unit {
     ) -> Result<(Self, String), String> {
         let (profile, level) = (&context.profile, attempt.level);
         let job = Job { source: &source, headers: &headers, options: &options, profile, level, whole };
-        let compiled = context.compiler.compile(&job, attempt).map_err(|failure| failure.log)?;
+        let started = Instant::now();
+        let compiled = context.compiler.compile(&job, attempt);
+        let micros = started.elapsed().as_micros() as u64;
+        tracing::debug!(target: "clift::time", stage = "front end", what = context.compiler.name(attempt), micros);
+        let compiled = compiled.map_err(|failure| failure.log)?;
         let recipe = Recipe { source, headers, profile: profile.clone(), compiler: context.compiler, attempt };
         let unit = Self {
             words: compiled.words,
