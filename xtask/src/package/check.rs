@@ -7,18 +7,24 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Build, remove};
+use super::{Build, Format, remove};
 use crate::{packages, sh};
 
-/// The Debian release of the bare root.
-const RELEASE: &str = "bookworm";
+/// Packages made again, in another directory, are the same bytes.
+pub(super) fn reproducible(made: &[PathBuf], library: &Path, formats: &[Format]) -> Result<()> {
+    let again = Build::new(sh::target_dir().join("package-again"))?;
+    for (first, second) in made.iter().zip(again.make(library, formats)?) {
+        ensure!(fs::read(first)? == fs::read(&second)?, "{} and {} differ", first.display(), second.display());
+    }
+    remove(&again.output)
+}
 
-/// The Debian package in a bare root: the loader must see its device, and removing it must leave nothing.
-pub(super) fn deb(build: &Build) -> Result<()> {
+/// The Debian package in a bare root of a release: the loader must see its device, and removing it must leave nothing.
+pub(super) fn deb(build: &Build, release: &str) -> Result<()> {
     packages::install(&["debootstrap", "lintian"])?;
     let package = build.made("clift_", ".deb")?;
     lintian(&package)?;
-    let root = bare_root()?;
+    let root = bare_root(release)?;
     let in_root = |command: &str| -> Result<()> {
         let mut chroot = Command::new("chroot");
         chroot.arg(&root).args(["sh", "-ec", command]);
@@ -44,14 +50,14 @@ fn lintian(package: &Path) -> Result<()> {
     sh::run(command.arg(package))
 }
 
-/// A bare Debian with the loader and `clinfo`, made once.
-fn bare_root() -> Result<PathBuf> {
-    let root = sh::target_dir().join("bare").join(RELEASE);
+/// A bare Debian with the loader and `clinfo`, made once for each release.
+fn bare_root(release: &str) -> Result<PathBuf> {
+    let root = sh::target_dir().join("bare").join(release);
     if !root.join("complete").is_file() {
         remove(&root)?;
         fs::create_dir_all(&root)?;
         let mut command = Command::new("debootstrap");
-        command.args(["--variant=minbase", "--include=ocl-icd-libopencl1,clinfo", RELEASE]).arg(&root);
+        command.args(["--variant=minbase", "--include=ocl-icd-libopencl1,clinfo", release]).arg(&root);
         sh::run(command.stdout(std::process::Stdio::null()))?;
         fs::write(root.join("complete"), "")?;
     }
@@ -90,14 +96,19 @@ pub(super) fn wheel(build: &Build) -> Result<()> {
     Ok(())
 }
 
-/// The RPM package: its files are those of the tree.
+/// The RPM package: unpacked, it is the tree. It is not installed, because that takes a root of a system with RPM packages.
 pub(super) fn rpm(build: &Build) -> Result<()> {
+    packages::install(&["cpio", "rpm2cpio"])?;
     let package = build.made("clift-", ".rpm")?;
-    let answer = sh::output(Command::new("rpm").args(["-qlp"]).arg(&package)).context("rpm failed")?;
-    let listed: BTreeSet<&str> = answer.lines().collect();
-    for path in files(&build.root)?.iter().filter(|path| path.is_file()) {
-        let name = format!("/{}", path.strip_prefix(&build.root)?.display());
-        ensure!(listed.contains(name.as_str()), "the package lacks {name}");
-    }
-    Ok(())
+    let unpacked = build.output.join("unpacked");
+    remove(&unpacked)?;
+    fs::create_dir_all(&unpacked)?;
+    let mut unpack = Command::new("sh");
+    unpack.current_dir(&unpacked).args(["-ec", "rpm2cpio \"$0\" | cpio --quiet -idm"]).arg(&package);
+    sh::run(&mut unpack)?;
+    sh::run(Command::new("diff").arg("-r").args([&build.root, &unpacked]))?;
+    let mut needs = Command::new("rpm");
+    let needs = sh::output(needs.args(["-qp", "--requires"]).arg(&package)).context("rpm failed")?;
+    ensure!(needs.contains("libOpenCL.so.1"), "the package does not require the loader: {needs}");
+    remove(&unpacked)
 }

@@ -24,9 +24,12 @@ pub(crate) struct Args {
     /// Pack this library, with the `clift-info` beside it, instead of building them.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Install what was made in a bare Debian root and in a fresh Python environment, use it, and remove it.
+    /// Make everything twice and compare; install it in a bare Debian root and in a fresh Python environment, use it, and remove it.
     #[arg(long)]
     check: bool,
+    /// The release of the bare root: one that debootstrap knows.
+    #[arg(long, value_name = "NAME", default_value = "bookworm")]
+    release: String,
 }
 
 /// A kind of package.
@@ -62,31 +65,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             sh::target_dir().join("release/libclift.so")
         }
     };
-    let output = sh::target_dir().join("package");
-    let build = Build {
-        root: output.join("root"),
-        symbols: output.join("symbols"),
-        output,
-        version: env!("CARGO_PKG_VERSION"),
-        epoch: epoch()?,
-    };
-    tree::make(&build, &library)?;
-    let mut made = Vec::new();
-    for format in &args.format {
-        made.extend(match format {
-            Format::Deb => deb::make(&build)?,
-            Format::Wheel => vec![wheel(&build)?],
-            Format::Rpm => vec![rpm(&build)?],
-        });
-    }
+    let build = Build::new(sh::target_dir().join("package"))?;
+    let made = build.make(&library, &args.format)?;
     fs::copy(sh::root().join("packaging/Containerfile"), build.output.join("Containerfile"))?;
     for package in &made {
         println!("{} ({} KiB)", package.display(), fs::metadata(package)?.len() >> 10);
     }
     if args.check {
+        check::reproducible(&made, &library, &args.format)?;
         for format in &args.format {
             match format {
-                Format::Deb => check::deb(&build)?,
+                Format::Deb => check::deb(&build, &args.release)?,
                 Format::Wheel => check::wheel(&build)?,
                 Format::Rpm => check::rpm(&build)?,
             }
@@ -141,6 +130,26 @@ fn rpm(build: &Build) -> Result<PathBuf> {
 }
 
 impl Build {
+    /// A build of the current commit in a directory.
+    fn new(output: PathBuf) -> Result<Build> {
+        let (root, symbols) = (output.join("root"), output.join("symbols"));
+        Ok(Build { output, root, symbols, version: env!("CARGO_PKG_VERSION"), epoch: epoch()? })
+    }
+
+    /// Makes the trees and the packages.
+    fn make(&self, library: &Path, formats: &[Format]) -> Result<Vec<PathBuf>> {
+        tree::make(self, library)?;
+        let mut made = Vec::new();
+        for format in formats {
+            made.extend(match format {
+                Format::Deb => deb::make(self)?,
+                Format::Wheel => vec![wheel(self)?],
+                Format::Rpm => vec![rpm(self)?],
+            });
+        }
+        Ok(made)
+    }
+
     /// The stripped library.
     fn library(&self) -> PathBuf {
         self.root.join("usr/lib/clift/libclift.so")

@@ -74,9 +74,24 @@ fn changelog(build: &Build) -> Result<String> {
     let version = build.version;
     let section = text.split("\n## ").find(|section| section.starts_with(version));
     let section = section.with_context(|| format!("CHANGELOG.md has no section {version}"))?;
-    let items = section.lines().skip(1).filter(|line| !line.trim().is_empty());
-    let items: String = items.map(|line| format!("  {}\n", line.replacen("- ", "* ", 1))).collect();
+    let (_, list) = section.split_once('\n').unwrap_or_default();
+    let items: String = format!("\n{list}").split("\n- ").skip(1).map(changelog_item).collect();
     let date = sh::output(Command::new("date").args(["-u", "-R", "-d", &format!("@{}", build.epoch)]));
     let date = date.context("date failed")?;
     Ok(format!("clift ({version}) unstable; urgency=medium\n\n{items}\n -- {}  {date}", super::deb::MAINTAINER))
+}
+
+/// An item of the list, in lines of at most 80 characters.
+fn changelog_item(item: &str) -> String {
+    let (mut text, mut line) = (String::new(), String::from("  *"));
+    for word in item.split_whitespace() {
+        if line.len() + 1 + word.len() > 80 {
+            text += &line;
+            text.push('\n');
+            line = "   ".to_owned();
+        }
+        line.push(' ');
+        line += word;
+    }
+    text + &line + "\n"
 }
