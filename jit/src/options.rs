@@ -1,5 +1,7 @@
 //! The options of a build. The front end maps OpenCL's `-cl-*` strings to these; nothing below it parses strings.
 
+use crate::pipeline::REPORT;
+
 /// Options of one build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -19,6 +21,18 @@ pub struct Options {
     pub checks: Checks,
     /// Stages to print to the log, by name (`CLIFT_DEBUG`).
     pub dump: Vec<String>,
+}
+
+impl Options {
+    /// Whether the log contains the vectorizer's report.
+    pub(crate) fn reports_vectorization(&self) -> bool {
+        self.dump.iter().any(|name| name == REPORT)
+    }
+
+    /// Whether the log contains code of some stage.
+    pub(crate) fn dumps_code(&self) -> bool {
+        self.dump.iter().any(|name| name != REPORT)
+    }
 }
 
 /// What the code of kernels checks while it runs.

@@ -81,6 +81,8 @@ pub struct BuildOptions {
     pub kernel_arg_info: bool,
     /// `-g`: device-side enqueue says why it failed.
     pub debug: bool,
+    /// `-clift-vectorize-report`: the vectorizer's report is in the build log.
+    pub vectorize_report: bool,
     /// `-cl-strict-aliasing`.
     pub strict_aliasing: bool,
     /// `-cl-uniform-work-group-size`.
@@ -112,6 +114,9 @@ enum OptionValue {
 struct OptionRow {
     /// Its name, including `=` if the option has one.
     name: &'static str,
+    /// Its meaning, for the reference; empty if it has no effect.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the reference is made by a test"))]
+    doc: &'static str,
     /// Its value.
     value: OptionValue,
     /// Calls that accept it.
@@ -139,20 +144,46 @@ macro_rules! math {
 /// Every option, in the order of the specification's text ("Compiler Options", "Linker Options").
 const OPTIONS: &[OptionRow] = &[
     // Preprocessor.
-    OptionRow { name: "-D", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: define },
-    OptionRow { name: "-I", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-I", v) },
-    OptionRow { name: "-U", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: |o, v| push(o, "-U", v) },
+    OptionRow {
+        name: "-D",
+        doc: "defines a macro: `-D NAME`, `-D NAME=VALUE`",
+        value: OptionValue::JoinedOrNext,
+        stages: COMPILE,
+        apply: define,
+    },
+    OptionRow {
+        name: "-I",
+        doc: "a directory in which `#include` looks",
+        value: OptionValue::JoinedOrNext,
+        stages: COMPILE,
+        apply: |o, v| push(o, "-I", v),
+    },
+    OptionRow {
+        name: "-U",
+        doc: "removes the definition of a macro",
+        value: OptionValue::JoinedOrNext,
+        stages: COMPILE,
+        apply: |o, v| push(o, "-U", v),
+    },
     // Math intrinsics. Only the front end handles the precision of literals.
     OptionRow {
         name: "-cl-single-precision-constant",
+        doc: "literals of type `double` are taken as `float`",
         value: OptionValue::None,
         stages: COMPILE,
         apply: |o, _| push(o, "-cl-single-precision-constant", ""),
     },
-    OptionRow { name: "-cl-denorms-are-zero", value: OptionValue::None, stages: BOTH, apply: math!(denorms_are_zero) },
+    OptionRow {
+        name: "-cl-denorms-are-zero",
+        doc: "denormals may be flushed to zero; ignored where keeping them costs nothing",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: math!(denorms_are_zero),
+    },
     // Division and square root are correctly rounded with or without it.
     OptionRow {
         name: "-cl-fp32-correctly-rounded-divide-sqrt",
+        doc: "division and square root are correctly rounded with and without it",
         value: OptionValue::None,
         stages: COMPILE,
         apply: ignore,
@@ -160,6 +191,7 @@ const OPTIONS: &[OptionRow] = &[
     // Optimization.
     OptionRow {
         name: "-cl-opt-disable",
+        doc: "no optimization: one lane, and only the passes that correctness needs",
         value: OptionValue::None,
         stages: BOTH,
         apply: |o, _| {
@@ -169,6 +201,7 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-cl-strict-aliasing",
+        doc: "objects of different types do not overlap; only clang uses it",
         value: OptionValue::None,
         stages: COMPILE,
         apply: |o, _| {
@@ -178,6 +211,7 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-cl-uniform-work-group-size",
+        doc: "the global size is a multiple of the local size in every dimension",
         value: OptionValue::None,
         stages: COMPILE,
         apply: |o, _| {
@@ -185,30 +219,69 @@ const OPTIONS: &[OptionRow] = &[
             Ok(())
         },
     },
-    OptionRow { name: "-cl-no-subgroup-ifp", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-mad-enable", value: OptionValue::None, stages: BOTH, apply: math!(mad_enable) },
-    OptionRow { name: "-cl-no-signed-zeros", value: OptionValue::None, stages: BOTH, apply: math!(no_signed_zeros) },
+    OptionRow { name: "-cl-no-subgroup-ifp", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow {
+        name: "-cl-mad-enable",
+        doc: "a multiplication and an addition may be fused",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: math!(mad_enable),
+    },
+    OptionRow {
+        name: "-cl-no-signed-zeros",
+        doc: "the sign of zero does not matter",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: math!(no_signed_zeros),
+    },
     OptionRow {
         name: "-cl-unsafe-math-optimizations",
+        doc: "as `-cl-no-signed-zeros -cl-mad-enable -cl-denorms-are-zero`; expressions may be reassociated",
         value: OptionValue::None,
         stages: BOTH,
         apply: math!(unsafe_math, no_signed_zeros, mad_enable, denorms_are_zero),
     },
-    OptionRow { name: "-cl-finite-math-only", value: OptionValue::None, stages: BOTH, apply: math!(finite_only) },
+    OptionRow {
+        name: "-cl-finite-math-only",
+        doc: "there are no infinities and no NaNs",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: math!(finite_only),
+    },
     OptionRow {
         name: "-cl-fast-relaxed-math",
+        doc: "as the two before; mathematical functions may have the larger errors of the specification's relaxed table",
         value: OptionValue::None,
         stages: BOTH,
         apply: math!(relaxed, finite_only, unsafe_math, no_signed_zeros, mad_enable, denorms_are_zero),
     },
     // Warnings. Clang's own `-W...` switches are passed on as they are.
-    OptionRow { name: "-w", value: OptionValue::None, stages: COMPILE, apply: |o, _| push(o, "-w", "") },
-    OptionRow { name: "-W", value: OptionValue::Joined, stages: COMPILE, apply: |o, v| push(o, "-W", v) },
+    OptionRow {
+        name: "-w",
+        doc: "no warnings",
+        value: OptionValue::None,
+        stages: COMPILE,
+        apply: |o, _| push(o, "-w", ""),
+    },
+    OptionRow {
+        name: "-W",
+        doc: "`-Werror`: warnings are errors; clang's switches, such as `-Wall`, where clang compiles",
+        value: OptionValue::Joined,
+        stages: COMPILE,
+        apply: |o, v| push(o, "-W", v),
+    },
     // Language version.
-    OptionRow { name: "-cl-std=", value: OptionValue::Joined, stages: COMPILE, apply: language },
+    OptionRow {
+        name: "-cl-std=",
+        doc: "the language: `CL1.0`, `CL1.1`, `CL1.2` (default), `CL2.0`, `CL3.0`, `CL3.1`",
+        value: OptionValue::Joined,
+        stages: COMPILE,
+        apply: language,
+    },
     // Argument information, debugging.
     OptionRow {
         name: "-cl-kernel-arg-info",
+        doc: "`clGetKernelArgInfo` answers",
         value: OptionValue::None,
         stages: BOTH,
         apply: |o, _| {
@@ -218,6 +291,7 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-g",
+        doc: "`enqueue_kernel` says why it failed",
         value: OptionValue::None,
         stages: BOTH,
         apply: |o, _| {
@@ -225,36 +299,66 @@ const OPTIONS: &[OptionRow] = &[
             Ok(())
         },
     },
+    // Clift's own.
+    OptionRow {
+        name: "-clift-vectorize-report",
+        doc: "the vectorizer's report is in the build log ([Performance](performance.md#the-report))",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: |o, _| {
+            o.vectorize_report = true;
+            Ok(())
+        },
+    },
     // Optimization levels as in C compilers.
-    OptionRow { name: "-O", value: OptionValue::Optional, stages: BOTH, apply: optimization },
+    OptionRow {
+        name: "-O",
+        doc: "`-O0` is `-cl-opt-disable`; `-O1` to `-O5` and `-Os` have no effect",
+        value: OptionValue::Optional,
+        stages: BOTH,
+        apply: optimization,
+    },
     // The input language, as in AMD's compiler, clang and cl_khr_spir.
-    OptionRow { name: "-x", value: OptionValue::JoinedOrNext, stages: COMPILE, apply: input_language },
-    OptionRow { name: "-spir-std=", value: OptionValue::Joined, stages: COMPILE, apply: ignore },
+    OptionRow {
+        name: "-x",
+        doc: "the input language: `cl`, `clc` or `spir`",
+        value: OptionValue::JoinedOrNext,
+        stages: COMPILE,
+        apply: input_language,
+    },
+    OptionRow { name: "-spir-std=", doc: "", value: OptionValue::Joined, stages: COMPILE, apply: ignore },
     // cl_nv_compiler_options.
-    OptionRow { name: "-cl-nv-verbose", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-maxrregcount=", value: OptionValue::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-maxrregcount", value: OptionValue::Next, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-opt-level=", value: OptionValue::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-opt-level", value: OptionValue::Next, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-nv-arch", value: OptionValue::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-verbose", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-maxrregcount=", doc: "", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-maxrregcount", doc: "", value: OptionValue::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-opt-level=", doc: "", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-opt-level", doc: "", value: OptionValue::Next, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-nv-arch", doc: "", value: OptionValue::Next, stages: BOTH, apply: ignore },
     // Intel: scheduling, register and sub-group options of GPUs; the source's path for debuggers.
-    OptionRow { name: "-cl-intel-", value: OptionValue::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-fp64-gen-emu", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-poison-unsupported-fp64-kernels", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-match-sincospi", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-take-global-address", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-profiling", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-s", value: OptionValue::Next, stages: COMPILE, apply: ignore },
+    OptionRow { name: "-cl-intel-", doc: "", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-fp64-gen-emu", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow {
+        name: "-cl-poison-unsupported-fp64-kernels",
+        doc: "",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: ignore,
+    },
+    OptionRow { name: "-cl-match-sincospi", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-take-global-address", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-profiling", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-s", doc: "", value: OptionValue::Next, stages: COMPILE, apply: ignore },
     // AMD: contents of binaries, intermediate files.
-    OptionRow { name: "-fbin-", value: OptionValue::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-fno-bin-", value: OptionValue::Joined, stages: BOTH, apply: ignore },
-    OptionRow { name: "-save-temps", value: OptionValue::Optional, stages: BOTH, apply: ignore },
+    OptionRow { name: "-fbin-", doc: "", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-fno-bin-", doc: "", value: OptionValue::Joined, stages: BOTH, apply: ignore },
+    OptionRow { name: "-save-temps", doc: "", value: OptionValue::Optional, stages: BOTH, apply: ignore },
     // Apple.
-    OptionRow { name: "-cl-auto-vectorize-enable", value: OptionValue::None, stages: BOTH, apply: ignore },
-    OptionRow { name: "-cl-auto-vectorize-disable", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-auto-vectorize-enable", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow { name: "-cl-auto-vectorize-disable", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
     // Linking.
     OptionRow {
         name: "-create-library",
+        doc: "makes a library for later links",
         value: OptionValue::None,
         stages: LINK,
         apply: |o, _| {
@@ -264,6 +368,7 @@ const OPTIONS: &[OptionRow] = &[
     },
     OptionRow {
         name: "-enable-link-options",
+        doc: "a library's user may give options that change its mathematics",
         value: OptionValue::None,
         stages: LINK,
         apply: |o, _| {
@@ -374,6 +479,19 @@ impl BuildOptions {
     pub fn language(&self) -> Std {
         self.std.unwrap_or(Std::Cl12)
     }
+}
+
+/// Every option, the kind of its value, and its meaning: for the reference.
+#[cfg(test)]
+pub(crate) fn reference() -> impl Iterator<Item = (String, &'static str)> {
+    OPTIONS.iter().map(|row| {
+        let value = match row.value {
+            OptionValue::None => "",
+            OptionValue::Joined | OptionValue::Optional => "...",
+            OptionValue::JoinedOrNext | OptionValue::Next => " ...",
+        };
+        (format!("{}{value}", row.name), row.doc)
+    })
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) fn compile(
     };
     let packed = groups.packed.map(|made| to_legal(observer, module, &made, caps, options)).transpose()?;
     // Most launches consist of whole packs and need only the packed function. A dump must contain the general one too.
-    let general = if packed.is_some() && options.dump.is_empty() {
+    let general = if packed.is_some() && !options.dumps_code() {
         if cfg!(debug_assertions) {
             to_legal(observer, module, &groups.general, caps, options)?;
         }

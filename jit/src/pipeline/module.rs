@@ -46,11 +46,13 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 let reason = "a kernel that is enqueued on the device accesses an image, which is not supported";
                 return Err(BuildError::Limit(reason.to_owned()).in_kernel(&desc.name));
             }
-            let name = &desc.name;
-            let _ = writeln!(
-                observer.log,
-                "kernel {name}: the remarks are about its code for RGBA8 images; each launch gets code for its own images"
-            );
+            if !options.dump.is_empty() {
+                let name = &desc.name;
+                let _ = writeln!(
+                    observer.log,
+                    "kernel {name}: the remarks are about its code for RGBA8 images; each launch gets code for its own images"
+                );
+            }
             expand_images(&observer, &mut module, kernel.func, &Facts::default_for(&desc.args), options)?;
         }
     }

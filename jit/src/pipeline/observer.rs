@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use clift_kir::{Function, Module, verify};
 
-use super::REPORT;
 use crate::spmd::report::VectorizationReport;
 use crate::{BuildError, Options};
 
@@ -32,8 +31,8 @@ impl<'a> StageObserver<'a> {
 
     /// Records the vectorizer's report on a kernel.
     pub(super) fn report(&mut self, kernel: &str, report: &VectorizationReport) {
-        tracing::debug!(target: "clift::vectorize", kernel, "{report}");
-        if self.dumps(REPORT) {
+        tracing::debug!(target: "clift::vectorize", "kernel {kernel}: {report}");
+        if self.options.reports_vectorization() {
             let _ = writeln!(self.log, "kernel {kernel}: {report}");
         }
     }

@@ -107,7 +107,7 @@ pub fn narrower(
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, kernel, &options, machine) {
         Width::Packs(lanes, normal, versions) => maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?.0,
-        Width::Scalar(_) => maker.scalar(func)?.0,
+        Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
 }
@@ -124,17 +124,19 @@ fn make(
     let maker = Maker { module, kernel, options, growth };
     let (lanes, normal, versions) = match Width::choose(func, kernel, options, machine) {
         Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
-        Width::Scalar(reason) => {
-            let (general, regions) = maker.scalar(func)?;
-            return Ok(GroupFunctions {
-                general,
-                packed: None,
-                report: VectorizationReport { regions, ..VectorizationReport::scalar(reason) },
-            });
+        Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason)),
+        Width::Unprofitable(reason, lanes, normal) => {
+            let mut report = VectorizationReport::scalar(reason);
+            if options.reports_vectorization() {
+                let (_, packs) = widen::run(&normal, &normal.divergence(lanes, true), lanes, false);
+                report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
+            }
+            return maker.only_scalar(func, report);
         }
     };
     let (general, _) = maker.packs(&normal, lanes, false)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?;
+    let report = report.describe(module, func, packed.private_bytes);
     Ok(GroupFunctions { general, packed: Some(packed), report })
 }
 
@@ -152,6 +154,13 @@ impl Maker<'_> {
         let mut func = func.clone();
         collectives::lower_for_single_lane(&mut func);
         add_loops(self.module, self.kernel, self.options, &func, Packing::ONE, self.growth)
+    }
+
+    /// The group functions of a kernel with one lane per pack.
+    fn only_scalar(&self, func: &Function, report: VectorizationReport) -> Result<GroupFunctions, BuildError> {
+        let (general, regions) = self.scalar(func)?;
+        let report = VectorizationReport { regions, ..report }.describe(self.module, func, general.private_bytes);
+        Ok(GroupFunctions { general, packed: None, report })
     }
 
     /// One pack per loop iteration; `whole` as in [`Packing::whole`].

@@ -7,6 +7,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use clift_jit::pipeline::REPORT;
 use clift_jit::{ArgKind, BuildError, FastMath, ModuleInput, Options};
 use clift_runtime::enqueue::{ChildKernel, ChildKernels, LocalArg};
 use clift_runtime::pool;
@@ -270,6 +271,11 @@ fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Opt
         let by_units = !units.is_empty() && units.iter().all(|unit| grants(&unit.options.fast_math));
         by_units || link.is_some_and(|options| grants(&options.fast_math))
     };
+    let mut dump = base.dump.clone();
+    let asked = link.is_some_and(|options| options.vectorize_report);
+    if (asked || units.iter().any(|unit| unit.options.vectorize_report)) && !dump.iter().any(|name| name == REPORT) {
+        dump.push(REPORT.to_owned());
+    }
     Options {
         opt_disable: link.is_some_and(|options| options.opt_disable)
             || units.iter().any(|unit| unit.options.opt_disable),
@@ -283,6 +289,7 @@ fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Opt
         },
         uniform_work_groups: units.iter().any(|unit| unit.needs_uniform_work_groups()),
         arg_info: base.arg_info || units.iter().any(|unit| unit.has_arg_info()),
+        dump,
         ..base.clone()
     }
 }

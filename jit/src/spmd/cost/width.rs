@@ -23,6 +23,8 @@ use crate::{BackendChoice, Options};
 pub(crate) enum Width {
     /// One work-item at a time, and the reason.
     Scalar(String),
+    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower.
+    Unprofitable(String, u32, Box<NormalForm>),
     /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs.
     Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>),
 }
@@ -115,12 +117,14 @@ impl Width {
         }
         let gain = costs.scalar / costs.pack.max(1.0);
         if gain < WORTHWHILE {
-            return Width::Scalar(format!(
+            let reason = format!(
                 "the estimated time with {} lanes is {:.1} times that of scalar code, because of scattered accesses or \
                  divergent branches",
                 chosen.lanes,
                 1.0 / gain
-            ));
+            );
+            let normal = chosen.versions.unwrap_or(chosen.general);
+            return Width::Unprofitable(reason, chosen.lanes, Box::new(normal));
         }
         Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new))
     }

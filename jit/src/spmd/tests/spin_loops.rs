@@ -34,7 +34,9 @@ kernel f0 args 32
     // The kernel does enough other work that the cost of atomics does not decide.
     match Width::choose(&module.funcs[kernel.func], kernel, &Options::default(), &Machine::COMMON) {
         Width::Packs(..) => None,
-        Width::Scalar(reason) => Some(reason).filter(|reason| reason.contains("spin loop")),
+        Width::Scalar(reason) | Width::Unprofitable(reason, ..) => {
+            Some(reason).filter(|reason| reason.contains("spin loop"))
+        }
     }
 }
 

@@ -42,7 +42,7 @@ kernel f0 args 24
     let machine = Machine { register_bits: 512, registers: 32 };
     match Width::choose(&module.funcs[kernel.func], kernel, &Options::default(), &machine) {
         Width::Packs(lanes, ..) => Some(lanes),
-        Width::Scalar(reason) => {
+        Width::Scalar(reason) | Width::Unprofitable(reason, ..) => {
             println!("{reason}");
             None
         }

@@ -230,8 +230,8 @@ impl Widener<'_> {
                 self.assign(var, none);
             }
             if !self.func.layout.is_cold(block) {
-                let locs = self.func.layout.insts(block).iter().map(|&inst| self.func.locs[inst]);
-                self.report.masked_blocks.push(locs.max_by_key(|loc| loc.line != 0).unwrap_or_default());
+                let lines = self.func.layout.insts(block).iter().map(|&inst| self.func.locs[inst].line);
+                self.report.masked_blocks.push(lines.collect());
             }
             return Some(mask);
         }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::{Bound, Check, Scope};
+use crate::spmd::report::Access;
 
 /// OpenCL vectors of a pack stay in memory order if they have at most so many components in all.
 const MAX_FLAT_COMPONENTS: u32 = Type::MAX_LANES / 2;
@@ -156,7 +157,8 @@ impl Widener<'_> {
 
     /// Reports a scattered access. In a cold block, a test has found the pack to be an unusual one, so the access counts as
     /// tested.
-    fn note_scattered(&mut self, write: bool) {
+    fn note_scattered(&mut self, pointer: Value, write: bool) {
+        let access = self.access(pointer);
         let report = &mut self.report;
         let list = if self.func.layout.is_cold(self.block) {
             &mut report.tested
@@ -165,7 +167,12 @@ impl Widener<'_> {
         } else {
             &mut report.gathers
         };
-        list.push(self.loc);
+        list.push(access);
+    }
+
+    /// The current access, for the report.
+    fn access(&self, pointer: Value) -> Access {
+        Access::new(self.func, self.divergence, pointer, self.loc)
     }
 
     /// Whether a check succeeds.
@@ -298,7 +305,8 @@ impl Widener<'_> {
             }
             Pattern::Records(records) => WideForm::Packs(self.load_records(records, ty, element, mask)),
             Pattern::RecordsIf(holds, records) => {
-                self.report.tested.push(self.loc);
+                let access = self.access(pointer);
+                self.report.tested.push(access);
                 WideForm::Packs(self.if_else(
                     holds,
                     |this| this.load_records(records, ty, element, mask),
@@ -310,7 +318,7 @@ impl Widener<'_> {
                 WideForm::Packs(SmallVec::from_slice(&[self.load_window(&window, ty, element, mask)]))
             }
             Pattern::Window(_) | Pattern::Scattered => {
-                self.note_scattered(false);
+                self.note_scattered(pointer, false);
                 WideForm::Packs(self.gather(pointer, ty, element, mask))
             }
         };
@@ -335,7 +343,7 @@ impl Widener<'_> {
                 }
             };
         }
-        self.note_scattered(false);
+        self.note_scattered(pointer, false);
         let pointers = self.packs(pointer)[0];
         let address = self.displaced(pointers, offset * self.width);
         let lanes = self.mask_or_all(mask);
@@ -364,7 +372,7 @@ impl Widener<'_> {
             }
             return;
         }
-        self.note_scattered(true);
+        self.note_scattered(pointer, true);
         let pointers = self.packs(pointer)[0];
         let address = self.displaced(pointers, offset * self.width);
         let lanes = self.mask_or_all(mask);
@@ -610,7 +618,8 @@ impl Widener<'_> {
                 self.store_records(records, value, element, mask)
             }
             Pattern::RecordsIf(holds, records) if records.step == ty.lanes() => {
-                self.report.tested.push(self.loc);
+                let access = self.access(pointer);
+                self.report.tested.push(access);
                 self.if_else(
                     holds,
                     |this| {
@@ -638,7 +647,7 @@ impl Widener<'_> {
             | Pattern::RecordsIf(..)
             | Pattern::Window(_)
             | Pattern::Scattered => {
-                self.note_scattered(true);
+                self.note_scattered(pointer, true);
                 self.scatter(pointer, value, element, mask);
             }
         }

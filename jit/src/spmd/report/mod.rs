@@ -1,0 +1,90 @@
+//! The report of what the vectorizer did with a kernel: for `CLIFT_DEBUG=vectorize`, the build log and tests.
+//!
+//! The vectorizer collects [`VectorizationReport`]; [`Access`] says what an access goes to and why it is scattered; `text` turns
+//! both into sentences, each with its source line and what to change. Nothing here affects code.
+
+mod access;
+mod text;
+
+use clift_kir::{Function, Imm, Loc, Module, Opcode};
+
+pub use access::{Access, Cause, Object};
+
+use super::class::{Class, class};
+
+/// What the vectorizer did, and source locations of costly code. They are those of the variant for whole packs, if there is one.
+#[derive(Clone, Debug, Default)]
+pub struct VectorizationReport {
+    /// Lanes per pack.
+    pub width: u32,
+    /// Why the kernel has one lane per pack; `None` if it has several. If it has one because packs would be slower, the rest is
+    /// about the packs it would have had.
+    pub scalar: Option<String>,
+    /// Regions: pieces of the kernel between barriers.
+    pub regions: usize,
+    /// Barriers of the work-group.
+    pub barriers: Vec<Loc>,
+    /// Private variables in memory, as far as they have names.
+    pub private_variables: Vec<String>,
+    /// Bytes of private variables in memory, per work-item.
+    pub private_bytes: u64,
+    /// Pieces of the kernel that have a fast and a slow version. The rest is about the fast versions.
+    pub versions: usize,
+    /// Blocks that only some lanes execute: the source lines of each.
+    pub masked_blocks: Vec<Vec<u32>>,
+    /// Accesses that are contiguous or scattered, as a run-time test decides.
+    pub tested: Vec<Access>,
+    /// Loads with an address per lane.
+    pub gathers: Vec<Access>,
+    /// Stores with an address per lane.
+    pub scatters: Vec<Access>,
+    /// Operations executed lane by lane.
+    pub per_lane: Vec<(Opcode, Loc)>,
+}
+
+impl VectorizationReport {
+    /// Whether the accesses of a pack are contiguous, so that longer rows mean longer runs of memory.
+    pub fn accesses_runs(&self) -> bool {
+        self.scalar.is_none() && self.gathers.is_empty() && self.scatters.is_empty() && self.per_lane.is_empty()
+    }
+
+    /// The report for a kernel with one lane per pack.
+    pub fn scalar(reason: impl Into<String>) -> VectorizationReport {
+        VectorizationReport { width: 1, scalar: Some(reason.into()), ..VectorizationReport::default() }
+    }
+
+    /// Adds what the module and the code of a work-item tell.
+    pub(super) fn describe(mut self, module: &Module, func: &Function, private_bytes: u64) -> VectorizationReport {
+        for access in [&mut self.gathers, &mut self.scatters, &mut self.tested].into_iter().flatten() {
+            access.find_names(module);
+        }
+        for &inst in func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)) {
+            let data = func.dfg.inst(inst);
+            match class(data.op) {
+                Class::Barrier => self.barriers.push(func.locs[inst]),
+                Class::SlotAddr if matches!(data.imm, Imm::Slot(_)) => {
+                    self.private_variables.extend(func.names.get(&func.dfg.result(inst)).cloned());
+                }
+                Class::SlotAddr
+                | Class::Constant
+                | Class::Arg
+                | Class::ArgAddr
+                | Class::GlobalAddr
+                | Class::Query(_)
+                | Class::InSpace
+                | Class::Cheap
+                | Class::Load
+                | Class::Plain
+                | Class::NamedBarrier
+                | Class::Collective
+                | Class::Branch
+                | Class::End
+                | Class::Call => {}
+            }
+        }
+        self.private_variables.sort();
+        self.private_variables.dedup();
+        self.private_bytes = private_bytes;
+        self
+    }
+}
