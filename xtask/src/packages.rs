@@ -76,6 +76,13 @@ pub(crate) const PACKAGES: &[Package] = &[
         purpose: "libOpenCL.so to link C programs with",
     },
     Package {
+        names: &["opencl-clhpp-headers"],
+        level: Level::Test,
+        required: false,
+        purpose: "OpenCL's C++ header, for the C++ example",
+    },
+    Package { names: &["g++"], level: Level::Test, required: false, purpose: "compiles the C++ example" },
+    Package {
         names: &["pocl-opencl-icd"],
         level: Level::Bench,
         required: false,
