@@ -440,6 +440,16 @@ fn messages<S: Subscriber + for<'span> LookupSpan<'span>>() -> impl Layer<S> {
     tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false)
 }
 
+/// The tables as lists, for the reference: variables, and words of `CLIFT_DEBUG`.
+#[cfg(test)]
+pub(crate) fn reference() -> (Vec<String>, Vec<String>) {
+    let variables = VARIABLES.iter().map(|Variable { name, values, default, doc, .. }| {
+        format!("- `{name}`: {doc}. Values: {values}. Default: {default}.")
+    });
+    let words = DEBUG_FLAGS.iter().map(|DebugFlag { name, doc, .. }| format!("- `{name}`: {doc}"));
+    (variables.collect(), words.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

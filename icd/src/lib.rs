@@ -24,4 +24,6 @@ pub mod error;
 pub mod ffi;
 pub mod frontend;
 pub mod object;
+#[cfg(test)]
+mod reference;
 pub mod trace;

@@ -34,7 +34,8 @@ fn main() {
             .iter()
             .map(move |&elem| Trial::test(format!("{}_{elem}", function.name()), move || sweep(function, elem, effort)))
     });
-    libtest_mimic::run(&args, trials.collect()).exit();
+    let documented = Trial::test("documented", documented);
+    libtest_mimic::run(&args, trials.chain([documented]).collect()).exit();
 }
 
 /// The worst case met.
@@ -84,6 +85,34 @@ fn sweep(function: &Function, elem: Elem, effort: Effort) -> Result<(), Failed> 
         return Ok(());
     }
     Err(format!("more than {bound} ulp, at worst {:.3}:\n  {}", worst.error, failures.join("\n  ")).into())
+}
+
+/// The table of `docs/guide/conformance.md` has these bounds. `CLIFT_BLESS=1` writes it.
+fn documented() -> Result<(), Failed> {
+    const BEGIN: &str = "<!-- errors: made by a test -->\n";
+    const END: &str = "<!-- end of errors -->";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/conformance.md");
+    let text = std::fs::read_to_string(&path)?;
+    let (head, rest) = text.split_once(BEGIN).ok_or("no marker of the table")?;
+    let (_, tail) = rest.split_once(END).ok_or("no end of the table")?;
+    let mut table = String::from("| function | float | double |\n|---|---|---|\n");
+    for function in FUNCTIONS {
+        let float = bound(function, Elem::F32);
+        let double = match (function.doubles, accuracy(function.op)) {
+            (true, Accuracy::Ulp(double, _, _)) => double.to_string(),
+            (true, Accuracy::Exact) => "0.5".to_owned(),
+            (true, Accuracy::Any) => function.open.to_string(),
+            (false, _) => String::new(),
+        };
+        table += &format!("| `{}` | {float} | {double} |\n", function.name());
+    }
+    let made = format!("{head}{BEGIN}\n{table}\n{END}{tail}");
+    if std::env::var_os("CLIFT_BLESS").is_some() {
+        std::fs::write(&path, made)?;
+    } else if made != text {
+        return Err("docs/guide/conformance.md has other bounds: cargo xtask bless -p clift-jit documented".into());
+    }
+    Ok(())
 }
 
 /// What may be.
