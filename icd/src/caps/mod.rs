@@ -478,6 +478,20 @@ mod tests {
         }
     }
 
+    /// `clift-clc` and the tests of the front end compile for this device.
+    #[test]
+    fn the_front_ends_full_profile_is_the_devices() {
+        let (device, full) = (profile(), Profile::full());
+        let sorted = |list: &[&'static str]| list.iter().copied().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(sorted(&full.extensions), sorted(&device.extensions));
+        assert_eq!(sorted(&full.features), sorted(&device.features));
+        assert_eq!(sorted(&full.spirv_extensions), sorted(&device.spirv_extensions));
+        assert_eq!(
+            (full.opencl_version, full.images, full.bits_64),
+            (device.opencl_version, device.images, device.bits_64)
+        );
+    }
+
     /// The features that extensions in the list imply, and those that queries require.
     #[test]
     fn features_agree_with_extensions() {

@@ -16,7 +16,8 @@ kernel void f(global int *o, queue_t q, int i) {
   enqueue_kernel(q, 0, n, 0, 0, 0, ^{ o[0] = 1; });
   enqueue_kernel(q, 0, n, ^(local void *a) { o[0] = 1; }, 4);
   enqueue_kernel(q, 0, n, ^(local void *a, local void *b) { o[0] = 1; }, 4); // error: mismatch in number of block parameters and local size arguments passed
-  enqueue_kernel(q, 0, n, ^(local int *a) { o[0] = 1; }, 4); // error: blocks used in enqueue_kernel call are expected to have parameters of type 'local void*'
+  enqueue_kernel(q, 0, n, ^(local int *a) { o[0] = 1; }, 4);
+  enqueue_kernel(q, 0, n, ^(global int *a) { o[0] = 1; }, 4); // error: blocks used in enqueue_kernel call are expected to have parameters of type 'local void*'
   enqueue_kernel(q, 0, n, ^{ o[0] = 1; }, 4); // error: mismatch in number of block parameters and local size arguments passed
   enqueue_kernel(q, 0, n, 1, &i, &e, ^{ o[0] = 1; }); // error: illegal call to 'enqueue_kernel', expected 'clk_event_t *' argument type
   enqueue_kernel(q, 1.0f, n, ^{ o[0] = 1; }); // error: illegal call to 'enqueue_kernel', expected 'kernel_enqueue_flags_t' (i.e. uint) argument type

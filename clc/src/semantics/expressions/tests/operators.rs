@@ -204,7 +204,7 @@ void f(int width, int height) {
   a = number; // error: unexpected type name 'number': expected expression
   a = nothing; // error: use of undeclared identifier 'nothing'
   a = true + false;
-  a = read_pipe; // error: use of undeclared identifier 'read_pipe'
+  a = read_pipe; // error: taking address of function is not allowed
   a = sqrt; // error: taking address of function is not allowed
 }
 "#,
