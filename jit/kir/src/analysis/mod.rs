@@ -24,5 +24,5 @@ pub use dom::DomTree;
 pub use frontiers::Frontiers;
 pub use liveness::Liveness;
 pub use loops::{Loop, LoopForest, LoopId};
-pub use uses::{UseCounts, Users};
+pub use uses::{Argument, UseCounts, Users};
 pub use written::written_args;
