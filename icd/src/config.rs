@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clift_jit::{BackendChoice, Checks};
+use clift_jit::{BackendChoice, Checks, SymbolReaders};
 use clift_runtime::{fault, pool};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
@@ -47,6 +47,8 @@ pub struct Config {
     pub check_output: Option<PathBuf>,
     /// `CLIFT_TRACE`.
     pub trace: Option<PathBuf>,
+    /// `CLIFT_SYMBOLS`.
+    pub symbols: SymbolReaders,
     /// `CLIFT_WIDTH`.
     pub width: Option<u32>,
     /// `CLIFT_THREADS`.
@@ -211,6 +213,25 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_SYMBOLS",
+        values: "comma-separated list of: perf, gdb",
+        default: "none",
+        doc: "who is told the names of compiled kernels: `perf` (by /tmp/perf-PID.map), `gdb` (also the lines; LLDB, too)",
+        takes_empty: false,
+        set: |config, value| {
+            let mut symbols = SymbolReaders::default();
+            for word in text(value)?.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+                match word {
+                    "perf" => symbols.perf = true,
+                    "gdb" => symbols.gdb = true,
+                    _ => return Err(format!("unknown: {word}")),
+                }
+            }
+            config.symbols = symbols;
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_WIDTH",
         values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
         default: "chosen per kernel",
@@ -324,6 +345,7 @@ impl Default for Config {
             checks: Checks::default(),
             check_output: None,
             trace: None,
+            symbols: SymbolReaders::default(),
             width: None,
             threads: None,
             front_end: FrontEndChoice::default(),
@@ -397,6 +419,9 @@ pub fn config() -> &'static Config {
             let _ = std::io::stderr().write_all(help().as_bytes());
         }
         fault::set_code_lookup(fault::CodeLookup { contains: clift_jit::is_code, place: clift_jit::place_of_code });
+        if config.symbols != SymbolReaders::default() {
+            clift_jit::publish_symbols(config.symbols);
+        }
         if let Some(limit) = config.time_limit {
             fault::set_time_limit(limit);
         }
@@ -470,6 +495,7 @@ mod tests {
         assert_eq!(read("CLIFT_BACKEND", "interp").0.backend, BackendChoice::Interp);
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
         assert!(read("CLIFT_CHECK", "memory,").0.checks.memory);
+        assert!(read("CLIFT_SYMBOLS", "gdb").0.symbols.gdb);
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
         assert_eq!(read("CLIFT_TIMEOUT", "0.5").0.time_limit, Some(Duration::from_millis(500)));
@@ -485,6 +511,7 @@ mod tests {
             ("CLIFT_BACKEND", "llvm"),
             ("CLIFT_WIDTH", "3"),
             ("CLIFT_CHECK", "memory,pressure"),
+            ("CLIFT_SYMBOLS", "perf,vtune"),
             ("CLIFT_THREADS", "0"),
             ("CLIFT_CACHE_SIZE", "big"),
             ("CLIFT_TIMEOUT", "0"),

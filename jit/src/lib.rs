@@ -23,6 +23,7 @@ pub mod target;
 pub mod testing;
 
 pub use codegen::code_map::{contains as is_code, place as place_of_code};
+pub use codegen::symbols::{SymbolReaders, publish_symbols};
 pub use options::{BackendChoice, Checks, FastMath, Options};
 pub use program::{
     AccessQualifier, AddressQualifier, ArgInfo, ArgKind, BuildError, ImportError, Kernel, ModuleSummary, Program,

@@ -192,6 +192,37 @@ fn destructor_callbacks_run_in_reverse() {
     assert_eq!(order, [2, 1, 0]);
 }
 
+/// The application may hold a lock that its callback needs while it waits for the command that was the last user of an object.
+#[test]
+fn destructor_callbacks_do_not_delay_commands() {
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Sender, channel};
+    static LOCK: Mutex<()> = Mutex::new(());
+    extern "C" fn destroyed(_: cl_mem, data: *mut c_void) {
+        let _lock = LOCK.lock();
+        // SAFETY: the test passes a box that it never frees.
+        let _ = unsafe { &*data.cast::<Sender<()>>() }.send(());
+    }
+    let session = session();
+    let queue = session.queue();
+    let (sender, receiver) = channel::<()>();
+    let mut buffer = numbers(session, 16);
+    let data = Box::into_raw(Box::new(sender)).cast();
+    // SAFETY: the data are never freed.
+    unsafe { cl3::memory::set_mem_object_destructor_callback(buffer.get(), destroyed, data) }.expect("a callback");
+    let gate = cl3::event::create_user_event(session.context.get()).expect("a user event");
+    // SAFETY: the pattern is copied by the call.
+    unsafe { queue.enqueue_fill_buffer(&mut buffer, &[7], 0, 64, &[gate]) }.expect("a fill");
+    drop(buffer);
+    let lock = LOCK.lock();
+    cl3::event::set_user_event_status(gate, 0).expect("a status");
+    queue.finish().expect("the fill");
+    drop(lock);
+    receiver.recv_timeout(std::time::Duration::from_secs(30)).expect("a call");
+    // SAFETY: the one reference of this test.
+    unsafe { cl3::event::release_event(gate) }.expect("a release");
+}
+
 #[test]
 fn refused_buffers() {
     let session = session();

@@ -24,4 +24,5 @@ mod programs;
 mod queues;
 mod report;
 mod spirv;
+mod symbols;
 mod trace;

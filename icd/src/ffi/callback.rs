@@ -10,6 +10,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::fmt;
 
 use clift_include::cl::{cl_int, cl_uint};
+use clift_runtime::{graph, pool};
 
 use super::handle::Handle;
 use super::pointer::{HostPtr, UserData};
@@ -78,6 +79,23 @@ impl<T> ObjectNotify<T> {
             unsafe { function(object, user_data.0) }
         }
     }
+}
+
+/// A registered destructor callback with its arguments.
+pub type Destructor<T> = (ObjectNotify<T>, Handle<T>, UserData);
+
+/// Calls the destructor callbacks of an object, latest first: now, or, if a command that is just ending was its last user, when the
+/// command has ended.
+pub fn call_destructors<T: 'static>(registered: Vec<Destructor<T>>) {
+    if registered.is_empty() {
+        return;
+    }
+    let call = move || {
+        for (notify, object, user_data) in registered.into_iter().rev() {
+            notify.call(object, user_data);
+        }
+    };
+    if graph::is_ending_command() { pool::defer(call) } else { call() }
 }
 
 callback! {

@@ -108,10 +108,12 @@ impl<T: ClObject> Object<T> {
     /// # Errors
     /// [`ClError::OutOfResources`] when the count would overflow.
     pub fn retain(self: &Arc<Self>) -> ClResult<()> {
+        // It exists before the count says so: another thread may release it at once.
+        let owned = self.clone();
         let add = |count: u32| count.checked_add(1);
         let before = self.api.fetch_update(Ordering::AcqRel, Ordering::Acquire, add);
         if before.map_err(|_| ClError::OutOfResources)? == 0 {
-            std::mem::forget(self.clone());
+            std::mem::forget(owned);
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use super::context::Context;
 use super::device::Device;
 use super::image::Image;
-use crate::ffi::callback::ObjectNotify;
+use crate::ffi::callback::{Destructor, ObjectNotify, call_destructors};
 use crate::ffi::handle::{Handle, Ref, cl_object};
 use crate::ffi::pointer::{HostPtr, UserData};
 
@@ -33,7 +33,7 @@ pub struct Mem {
     kind: MemKind,
     parent: Option<Parent>,
     maps: Mutex<Mappings>,
-    destructors: Mutex<Vec<Destructor>>,
+    destructors: Mutex<Vec<Destructor<Mem>>>,
     // The last field, so that it is freed after the destructor callbacks have been called.
     bytes: MemSlice,
 }
@@ -98,9 +98,6 @@ pub struct Mapping {
 /// Mapping the region would allow writing to the same bytes through two pointers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap;
-
-/// A registered destructor callback with its arguments.
-type Destructor = (ObjectNotify<Mem>, Handle<Mem>, UserData);
 
 impl Mem {
     /// A buffer with memory `bytes`. `host_ptr` is the application's pointer if the memory belongs to the application.
@@ -342,9 +339,7 @@ impl Mem {
 impl Drop for Mem {
     /// Calls the destructor callbacks, latest first.
     fn drop(&mut self) {
-        for (notify, mem, user_data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
-            notify.call(mem, user_data);
-        }
+        call_destructors(std::mem::take(self.destructors.get_mut()));
         if self.addressed {
             self.context.forget_addressed(self.bytes.as_ptr().addr());
         }

@@ -12,7 +12,7 @@ use super::buffer::Mem;
 use super::device::Device;
 use super::device_queue::DeviceQueue;
 use super::queue::Queue;
-use crate::ffi::callback::{ContextNotify, ObjectNotify};
+use crate::ffi::callback::{ContextNotify, Destructor, ObjectNotify, call_destructors};
 use crate::ffi::handle::{Handle, Object, Ref, cl_object};
 use crate::ffi::pointer::UserData;
 
@@ -22,7 +22,7 @@ pub struct Context {
     devices: Vec<Ref<Device>>,
     properties: Vec<cl_context_properties>,
     notify: (ContextNotify, UserData),
-    destructors: Mutex<Vec<Destructor>>,
+    destructors: Mutex<Vec<Destructor<Context>>>,
     queues: Mutex<Vec<Weak<Object<Queue>>>>,
     device_queues: Mutex<DeviceQueues>,
     device_events: Arc<DeviceEvents>,
@@ -33,9 +33,6 @@ pub struct Context {
 }
 
 cl_object!(Context, b"ctxt", InvalidContext);
-
-/// A registered destructor callback with its arguments.
-type Destructor = (ObjectNotify<Context>, Handle<Context>, UserData);
 
 /// The device queues of a context.
 #[derive(Debug, Default)]
@@ -186,8 +183,6 @@ impl Context {
 impl Drop for Context {
     /// Calls the destructor callbacks, latest first.
     fn drop(&mut self) {
-        for (notify, context, user_data) in std::mem::take(self.destructors.get_mut()).into_iter().rev() {
-            notify.call(context, user_data);
-        }
+        call_destructors(std::mem::take(self.destructors.get_mut()));
     }
 }

@@ -18,14 +18,23 @@ use parking_lot::Mutex;
 
 use super::code_map::{Places, Registered};
 use super::data::ProgramData;
+use super::symbols::{self, CodeSymbol, Published};
 use crate::BuildError;
 
 /// Functions that are being put into executable memory.
 pub(super) struct CodeMemory {
     module: OwnedModule,
     entries: Vec<FuncId>,
-    /// All functions, with the sizes of their code and their source locations.
-    functions: Vec<(FuncId, usize, Places)>,
+    functions: Vec<DefinedFunction>,
+}
+
+/// A function that has code.
+struct DefinedFunction {
+    id: FuncId,
+    name: Box<str>,
+    len: usize,
+    has_frame: bool,
+    places: Places,
 }
 
 impl CodeMemory {
@@ -55,12 +64,14 @@ impl CodeMemory {
     pub(super) fn define(
         &mut self,
         id: FuncId,
+        name: &str,
         code: &[u8],
         align: u64,
         relocs: &[ModuleReloc],
         places: Places,
     ) -> Result<(), BuildError> {
-        self.functions.push((id, code.len(), places));
+        let (name, len, has_frame) = (name.into(), code.len(), symbols::has_frame(code));
+        self.functions.push(DefinedFunction { id, name, len, has_frame, places });
         self.module().define_function_bytes(id, align, code, relocs).map_err(describe)
     }
 
@@ -74,10 +85,16 @@ impl CodeMemory {
     ///
     /// # Errors
     /// [`BuildError::Limit`] when there is no memory for it.
-    pub(super) fn define_entry(&mut self, code: &[u8], align: u64, places: Places) -> Result<usize, BuildError> {
+    pub(super) fn define_entry(
+        &mut self,
+        name: &str,
+        code: &[u8],
+        align: u64,
+        places: Places,
+    ) -> Result<usize, BuildError> {
         let signature = self.module().make_signature();
         let id = self.declare(&signature)?;
-        self.define(id, code, align, &[], places)?;
+        self.define(id, name, code, align, &[], places)?;
         Ok(self.add_entry(id))
     }
 
@@ -102,11 +119,21 @@ impl CodeMemory {
         };
         let entry_points = entries.into_iter().map(entry).collect();
         let mut known = Registered::default();
-        for (id, len, places) in functions {
-            known.add(module.get_finalized_function(id).addr(), len, places);
+        let start = |id| module.get_finalized_function(id).addr();
+        let published = symbols::publish(functions.iter().map(|function| {
+            let DefinedFunction { id, name, len, has_frame, places } = function;
+            CodeSymbol { name, start: start(*id) as u64, len: *len as u64, has_frame: *has_frame, places }
+        }));
+        for DefinedFunction { id, len, places, .. } in functions {
+            known.add(start(id), len, places);
         }
-        let memory =
-            ProgramMemory { _known: known, _code: Mutex::new(self.module), _data: data, _constants: constants };
+        let memory = ProgramMemory {
+            _known: known,
+            _published: published,
+            _code: Mutex::new(self.module),
+            _data: data,
+            _constants: constants,
+        };
         Ok(PlacedCode { functions: entry_points, log, memory })
     }
 }
@@ -156,6 +183,8 @@ impl Drop for OwnedModule {
 pub(super) struct ProgramMemory {
     // The first field: faults are no longer attributed to the code when it is freed.
     _known: Registered,
+    // Likewise, debuggers no longer know the code.
+    _published: Published,
     // The mutex is never locked. It only makes the module `Sync`.
     _code: Mutex<OwnedModule>,
     _data: Arc<ProgramData>,

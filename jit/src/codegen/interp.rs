@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "interpreted kernels access the application's memory by address")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -129,8 +130,9 @@ fn run_group(context: &WgContext, kernel: &InterpKernel, args: &[u8], group: u64
     };
     let sub_group_size = kernel.sub_group_size;
     let options = InterpOptions { fuel: u64::MAX, max_faults: 1, sub_group_size, ..InterpOptions::default() };
-    let mut memory = HostMemory { context, allocations: BTreeMap::new() };
-    let mut observer = Reporter { context, faulted: false };
+    let allocations = Allocations::default();
+    let mut memory = HostMemory { context, allocations: &allocations };
+    let mut observer = Reporter { context, allocations: &allocations, faulted: false };
     let interpreter = Interpreter::new(&shared.module, &shared.prepared);
     let outcome = interpreter.run_group(kernel.func, &launch, &shared.globals, &options, &mut memory, &mut observer);
     if let Err(error) = outcome {
@@ -149,6 +151,7 @@ fn report(context: &WgContext, message: &str) {
 /// Passes faults, `printf` calls and requests to the launch, and the launch's clock to the kernel.
 struct Reporter<'a> {
     context: &'a WgContext,
+    allocations: &'a Allocations,
     faulted: bool,
 }
 
@@ -194,6 +197,18 @@ impl Observer for Reporter<'_> {
         unsafe { ((*self.context.callbacks).request)(self.context, number, operands.as_ptr(), operands.len() as u64) }
     }
 
+    fn check(&mut self, [site, place, bytes, item]: [u64; 4]) -> bool {
+        // If the object is not known, the place is an address, and the launch's checker does not know of these allocations. Offsets
+        // are smaller than addresses.
+        let near =
+            self.allocations.borrow().range(..=place).next_back().map(|(&base, &(layout, _))| (base, layout.size()));
+        if near.is_some_and(|(base, size)| bytes <= size as u64 && place - base <= size as u64 - bytes) {
+            return true;
+        }
+        // SAFETY: the callbacks are valid while the kernel runs.
+        unsafe { ((*self.context.callbacks).check)(self.context, site, place, bytes, item) != 0 }
+    }
+
     fn clock(&mut self) -> u64 {
         // SAFETY: the callbacks are valid while the kernel runs.
         unsafe { ((*self.context.callbacks).clock)() }
@@ -203,8 +218,11 @@ impl Observer for Reporter<'_> {
 /// The application's memory, and the memory that the interpreter allocates.
 struct HostMemory<'a> {
     context: &'a WgContext,
-    allocations: BTreeMap<u64, (Layout, Space)>,
+    allocations: &'a Allocations,
 }
+
+/// The memory that the interpreter has allocated, by address.
+type Allocations = RefCell<BTreeMap<u64, (Layout, Space)>>;
 
 /// Lower addresses are never mapped: accesses there go through a null pointer.
 const NULL_PAGE: u64 = 4096;
@@ -217,7 +235,8 @@ impl HostMemory<'_> {
             return Err(fault(None));
         }
         // An access that starts in one of our own allocations must end there.
-        if let Some((&base, &(layout, space))) = self.allocations.range(..=address).next_back() {
+        let allocations = self.allocations.borrow();
+        if let Some((&base, &(layout, space))) = allocations.range(..=address).next_back() {
             let end = base + layout.size() as u64;
             if address < end && address + size > end {
                 return Err(fault(Some(NearbyAllocation { space, base, size: layout.size() as u64 })));
@@ -234,7 +253,8 @@ impl HostMemory<'_> {
     }
 
     fn owned_in(&self, space: Space, address: u64) -> bool {
-        let below = self.allocations.range(..=address).next_back();
+        let allocations = self.allocations.borrow();
+        let below = allocations.range(..=address).next_back();
         below.is_some_and(|(&base, &(layout, owner))| owner == space && address - base < layout.size() as u64)
     }
 }
@@ -249,12 +269,13 @@ impl Memory for HostMemory<'_> {
         if address == 0 {
             return Err(error());
         }
-        self.allocations.insert(address, (layout, space));
+        self.allocations.borrow_mut().insert(address, (layout, space));
         Ok(address)
     }
 
     fn release(&mut self, address: u64) {
-        if let Some((layout, _)) = self.allocations.remove(&address) {
+        let removed = self.allocations.borrow_mut().remove(&address);
+        if let Some((layout, _)) = removed {
             // SAFETY: allocated with this layout, and released once.
             unsafe { dealloc(address as *mut u8, layout) };
         }
@@ -342,7 +363,7 @@ impl Memory for HostMemory<'_> {
 
 impl Drop for HostMemory<'_> {
     fn drop(&mut self) {
-        for (address, (layout, _)) in std::mem::take(&mut self.allocations) {
+        for (address, (layout, _)) in self.allocations.take() {
             // SAFETY: allocated with this layout, and not released yet.
             unsafe { dealloc(address as *mut u8, layout) };
         }

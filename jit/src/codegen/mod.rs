@@ -8,6 +8,7 @@
 //! - [`native`] has what `cranelift` and `x86` share: functions compiled with the program or lazily ([`lazy`]), host functions
 //!   that the code calls ([`host`]), executable memory ([`code_memory`]), where code is ([`code_map`]), and listings
 //!   ([`listing`]);
+//! - [`symbols`] tells profilers and debuggers the names and lines of functions, on request;
 //! - [`data`] owns the program-scope variables.
 //!
 //! Deliberately not here: OpenCL (nothing of it is left after `spmd`), optimizations beyond single instructions, and threads.
@@ -23,6 +24,7 @@ mod lazy;
 pub(crate) mod legalize;
 mod listing;
 mod native;
+pub(crate) mod symbols;
 pub(crate) mod x86;
 
 use std::any::Any;

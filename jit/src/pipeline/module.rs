@@ -21,7 +21,7 @@ use crate::codegen::{Backend, CompileError, CompiledKernels, KernelCode};
 use crate::guard::guarded;
 use crate::specialize::{Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
-use crate::{BackendChoice, BuildError, Kernel, Options, Program, check, passes};
+use crate::{BuildError, Kernel, Options, Program, check, passes};
 
 /// Runs all stages after the import of a module.
 pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
@@ -122,15 +122,15 @@ fn canonicalize(observer: &StageObserver<'_>, module: &mut Module, options: &Opt
     Ok(())
 }
 
-/// Inserts the checks that the options ask for; none for the interpreter, and none into child kernels: checks need the sizes of
-/// arguments, which only the application's launches know.
+/// Inserts the checks that the options ask for; none into child kernels: checks need the sizes of arguments, which only the
+/// application's launches know.
 fn instrument(
     observer: &mut StageObserver<'_>,
     module: &mut Module,
     kernels: &[KernelDesc],
     options: &Options,
 ) -> Result<Vec<Option<Arc<KernelChecks>>>, BuildError> {
-    if options.checks.is_empty() || options.backend == BackendChoice::Interp {
+    if options.checks.is_empty() {
         return Ok(vec![None; kernels.len()]);
     }
     let mut tables = Vec::new();

@@ -25,4 +25,5 @@ pub use event::{AlreadySet, Event, ProfilingTimes};
 pub use queue::{Command, ErrorSink, KeepAlive, Queue, QueueOptions, TaskError, WaitList, Work};
 
 pub(crate) use node::{Dependency, DueCallbacks, Node, NodeKind, QueuePosition, TIMES, Timestamp};
+pub use settle::is_ending_command;
 pub(crate) use settle::{Ended, begin_child, drain_here, end_work, finish, start, submitted};

@@ -68,7 +68,7 @@ pub struct Command {
     /// [`crate::status::WAIT_LIST_FAILED`] without having run.
     pub waits: WaitList,
     /// Resources kept alive while the command may run. They are dropped after its work and *before* its end is reported, on any
-    /// thread, with no lock held.
+    /// thread, with no lock held ([`super::is_ending_command`]).
     pub keep: KeepAlive,
 }
 

@@ -52,6 +52,13 @@ struct Steps {
 
 thread_local! {
     static STEPS: Rc<Steps> = Rc::default();
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is dropping the resources of a command whose end is not visible yet. Destructors must not call the application
+/// then, which may wait for that command, or hold a lock while another thread waits for it: see [`crate::pool::defer`].
+pub fn is_ending_command() -> bool {
+    ENDING.with(Cell::get)
 }
 
 /// The thread's steps; a new list on a thread that is being destroyed.
@@ -109,7 +116,11 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
             SettleStep::Ready(node) => self.ready(node),
             SettleStep::End(Ended { node, status, retired }) => {
                 // Resources are released first: when the command's end is visible, it holds nothing any more.
-                drop_quietly(node.take_resources());
+                ENDING.with(|ending| {
+                    let outer = ending.replace(true);
+                    drop_quietly(node.take_resources());
+                    ending.set(outer);
+                });
                 node.record_end();
                 node.report_times();
                 node.trace_end(status);

@@ -268,11 +268,10 @@ impl Pool {
 
     /// Reserves room for one more thread that runs kernels.
     fn reserve(&'static self) -> Option<Busy> {
-        if self.busy.fetch_add(1, Ordering::SeqCst) < self.size() || self.has_no_workers() {
-            return Some(Busy(self));
-        }
-        self.busy.fetch_sub(1, Ordering::SeqCst);
-        None
+        let size = self.size();
+        // A failed attempt is never counted: another thread could take it for a busy one, and sleep although there is a job.
+        let add = |busy: usize| (busy < size || self.has_no_workers()).then_some(busy + 1);
+        self.busy.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).is_ok().then(|| Busy(self))
     }
 
     /// Whether a searching worker would find a job.

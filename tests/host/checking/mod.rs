@@ -159,6 +159,11 @@ fn found_by_cranelift_with_one_lane() {
     check("checking::found_by_cranelift_with_one_lane", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]);
 }
 
+#[test]
+fn found_by_the_interpreter() {
+    check("checking::found_by_the_interpreter", &[("CLIFT_BACKEND", "interp")]);
+}
+
 /// What the context's callback got.
 static NOTIFIED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 

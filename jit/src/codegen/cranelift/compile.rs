@@ -108,7 +108,7 @@ impl CraneliftSession {
             let relocs: Vec<_> =
                 relocs.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &self.context.func, id)).collect();
             let align = u64::from(code.buffer.alignment);
-            self.memory.define(id, code.code_buffer(), align, &relocs, places)
+            self.memory.define(id, name, code.code_buffer(), align, &relocs, places)
         });
         self.context.clear();
         defined.map(|()| id)

@@ -184,7 +184,7 @@ impl Session for X86Session {
             let listed = ListingInput { bytes: &emitted.bytes, starts: &starts, places: &places, pool: &[], own: None };
             let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(listed));
         }
-        self.memory.define_entry(&emitted.bytes, pool::ALIGN as u64, places)
+        self.memory.define_entry(name, &emitted.bytes, pool::ALIGN as u64, places)
     }
 
     fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError> {
