@@ -1,6 +1,8 @@
 //! The classes of instructions: which file of this folder imports an instruction, and an enum per class, so that the matches in
 //! those files are exhaustive.
 
+#![allow(clippy::enum_variant_names, reason = "instructions have the names of the specification")]
+
 use rspirv::spirv::Op;
 
 macro_rules! classes {
