@@ -35,7 +35,7 @@ fn failed(error: ClError) -> anyhow::Error {
 
 fn main() -> Result<()> {
     let values: Vec<cl_float> = (0..1000u16).map(f32::from).collect();
-    let mut squares = vec![0.0; values.len()];
+    let mut squares: Vec<cl_float> = vec![0.0; values.len()];
 
     let device = find_device()?;
     let context = Context::from_device(&device).map_err(failed)?;
