@@ -26,7 +26,9 @@ pub struct KernelEntry {
     pub run: GroupRunFn,
     /// A faster function for work-groups that consist of whole packs. It may be called if, with W the kernel's [`Resources::width`],
     ///
-    /// - the size along x of each work-group of the run is a multiple of W, and so is the global offset along x;
+    /// - the global offset along x is a multiple of W;
+    /// - the size along x of each work-group of the run is a multiple of W; or, with [`Resources::packs_of_groups`], the number of
+    ///   groups of the run and the id of the first are multiples of W;
     /// - in every dimension global offset plus global size is at most [`PACKED_ID_BOUND`].
     pub packed: Option<GroupRunFn>,
     /// The value of [`WgContext::entry_data`].
@@ -230,6 +232,9 @@ pub struct Resources {
     pub width: u32,
     /// Whether the runtime may coalesce work-groups along x: the kernel cannot observe it, and accesses contiguous memory once.
     pub may_coalesce_groups: bool,
+    /// Whether the entries take launches with groups of one work-item only, and make packs of neighbouring groups. A run then has less
+    /// than [`MAX_LOCAL_SIZE`] groups.
+    pub packs_of_groups: bool,
 }
 
 impl Resources {
@@ -248,20 +253,46 @@ impl Resources {
     }
 
     /// The number of work-groups at the start of a row of groups for which [`KernelEntry::packed`] may be called in a launch of
-    /// these sizes.
+    /// these sizes; with [`Self::packs_of_groups`], for each of whose packs it may be called.
     pub fn packed_groups(&self, global_size: [u64; 3], global_offset: [u64; 3], local_size: [u64; 3]) -> u64 {
         let width = u64::from(self.width.max(1));
         let ends = |d: usize| global_size[d].checked_add(global_offset[d]);
-        if !(0..3).all(|d| ends(d).is_some_and(|end| end <= PACKED_ID_BOUND))
-            || !local_size[0].is_multiple_of(width)
-            || !global_offset[0].is_multiple_of(width)
-        {
+        if !(0..3).all(|d| ends(d).is_some_and(|end| end <= PACKED_ID_BOUND)) {
+            return 0;
+        }
+        if !global_offset[0].is_multiple_of(width) {
+            return 0;
+        }
+        if self.packs_of_groups {
+            return global_size[0];
+        }
+        if !local_size[0].is_multiple_of(width) {
             return 0;
         }
         // The last group may be smaller.
         let whole = global_size[0] / local_size[0].max(1);
         let rest = global_size[0] % local_size[0].max(1);
         whole + u64::from(rest > 0 && rest.is_multiple_of(width))
+    }
+
+    /// How many of `groups` consecutive groups one call may take, and whether [`KernelEntry::packed`] may take them. The first has the id
+    /// `first` in its row, and `packed` is [`Self::packed_groups`].
+    pub fn next_call(&self, first: u64, groups: u64, packed: u64) -> (u64, bool) {
+        if first >= packed {
+            let most = if self.packs_of_groups { MAX_LOCAL_SIZE - 1 } else { u64::MAX };
+            return (groups.min(most), false);
+        }
+        let groups = groups.min(packed - first);
+        if !self.packs_of_groups {
+            return (groups, true);
+        }
+        let width = u64::from(self.width.max(1));
+        let to_whole = first.next_multiple_of(width) - first;
+        match groups / width * width {
+            _ if to_whole > 0 => (groups.min(to_whole), false),
+            0 => (groups, false),
+            whole => (whole.min(MAX_LOCAL_SIZE - width), true),
+        }
     }
 
     /// Resources that are sufficient for two entries of a kernel.
@@ -274,6 +305,34 @@ impl Resources {
             scratch_item_bytes: self.scratch_item_bytes.max(other.scratch_item_bytes),
             width: self.width.max(other.width),
             may_coalesce_groups: self.may_coalesce_groups && other.may_coalesce_groups,
+            packs_of_groups: self.packs_of_groups && other.packs_of_groups,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PACKED_ID_BOUND, Resources};
+
+    #[test]
+    fn calls_take_whole_packs_where_they_can() {
+        let rows = Resources { width: 8, ..Resources::default() };
+        let packed = rows.packed_groups([100, 1, 1], [0; 3], [16, 1, 1]);
+        assert_eq!(packed, 6, "the last group is smaller");
+        assert_eq!(rows.next_call(0, 7, packed), (6, true));
+        assert_eq!(rows.next_call(6, 1, packed), (1, false));
+    }
+
+    #[test]
+    fn packs_of_groups_begin_at_multiples_of_their_width() {
+        let groups = Resources { width: 8, packs_of_groups: true, ..Resources::default() };
+        let packed = groups.packed_groups([100, 2, 1], [16, 0, 0], [1; 3]);
+        assert_eq!(groups.next_call(0, 100, packed), (96, true));
+        assert_eq!(groups.next_call(3, 97, packed), (5, false), "up to the first whole pack");
+        assert_eq!(groups.next_call(96, 4, packed), (4, false), "what remains");
+        assert_eq!(groups.next_call(8, 7, packed), (7, false), "less than a pack");
+        assert_eq!(groups.packed_groups([100, 1, 1], [3, 0, 0], [1; 3]), 0, "lanes would not begin at multiples");
+        assert_eq!(groups.packed_groups([PACKED_ID_BOUND, 1, 1], [8, 0, 0], [1; 3]), 0, "large ids");
+        assert!(groups.next_call(0, u64::MAX, 0).0 < u64::MAX);
     }
 }

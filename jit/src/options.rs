@@ -17,6 +17,8 @@ pub struct Options {
     pub backend: BackendChoice,
     /// Lanes per pack, when forced (`CLIFT_WIDTH`).
     pub width: Option<u32>,
+    /// The code is for launches with work-groups of one work-item only. The pipeline sets it for specializations.
+    pub single_items: bool,
     /// What the code of kernels checks while it runs (`CLIFT_CHECK`).
     pub checks: Checks,
     /// Stages to print to the log, by name (`CLIFT_DEBUG`).

@@ -54,7 +54,7 @@ pub struct Kernel {
     pub has_barrier: bool,
     /// Whether it makes requests of device-side enqueue.
     pub enqueues: bool,
-    /// Code specialized for the images of a launch, if the kernel accesses images. [`Kernel::entry`] must not be launched then.
+    /// Code for certain launches. If the kernel accesses images, [`Kernel::entry`] must not be launched.
     pub specializations: Option<Arc<Specializations>>,
     /// What its code checks; `None` if it checks nothing.
     pub checks: Option<Arc<KernelChecks>>,

@@ -20,6 +20,7 @@ mod locks;
 mod memory;
 mod relatives;
 mod runs;
+mod single_items;
 mod vector;
 
 use clift_tests::translator;
@@ -68,6 +69,7 @@ fn main() {
         memory::cases(),
         relatives::cases(),
         runs::cases(),
+        single_items::cases(),
         vector::cases(),
     ];
     let count = cases.iter().map(Vec::len).sum();

@@ -135,7 +135,6 @@ type Grouped<'a> = Result<ClResult<Written>, Info<'a>>;
 /// Queries about launches, queues and arithmetic.
 #[allow(non_upper_case_globals, reason = "names of the C headers")]
 fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grouped<'a> {
-    let lanes = |element_bytes: u32| limits.vector_bytes / element_bytes;
     let single =
         CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
     // The minimum that the specification requires for doubles; directed rounding modes exist in conversions.
@@ -199,21 +198,22 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
                 | CL_DEVICE_KERNEL_CLOCK_SCOPE_WORK_GROUP_KHR
                 | CL_DEVICE_KERNEL_CLOCK_SCOPE_SUB_GROUP_KHR,
         ),
-        // Work-items become lanes, so programs that use vectors leave fewer lanes and gain nothing.
+        // Work-items become lanes, so programs that use vectors leave fewer lanes and gain nothing. The native width is that of a
+        // work-item, too, as on GPUs: programs that choose the length of their vectors by it are fastest without vectors.
         CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT
         | CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE
-        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF => info.value::<cl_uint>(1),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR => info.value(lanes(1)),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT => info.value(lanes(2)),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_INT => info.value(lanes(4)),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG => info.value(lanes(8)),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT => info.value(lanes(4)),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(lanes(8)),
-        CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(lanes(2)),
+        | CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_INT
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE
+        | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value::<cl_uint>(1),
         _ => return Err(info),
     })
 }

@@ -138,6 +138,11 @@ impl DataFlowGraph {
         self.values[value].ty
     }
 
+    /// Changes a value's type. The caller sees to it that the definition and the uses agree with it.
+    pub fn set_type(&mut self, value: Value, ty: Type) {
+        self.values[value].ty = ty;
+    }
+
     /// The definition of a value.
     pub fn def(&self, value: Value) -> ValueDef {
         self.values[value].def

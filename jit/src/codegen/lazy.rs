@@ -89,6 +89,9 @@ impl LazyKernel {
     /// A function for narrower packs that serves the first groups of a row, and the number of those groups, counted from the
     /// row's start.
     fn for_short_rows(&self, context: &WgContext) -> Option<(GroupRunFn, u64)> {
+        if self.source.resources().packs_of_groups {
+            return None;
+        }
         let (row, offset) = (context.local_size[0], context.global_offset[0]);
         let lanes = narrower_lanes(self.source.resources().width, row, offset)?;
         let (run, needs) = self.narrower(lanes)?;

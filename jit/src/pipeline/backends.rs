@@ -12,7 +12,7 @@ use crate::{BuildError, Options, options};
 pub(super) struct Backends {
     /// Compiles kernels with several lanes per pack.
     pub(super) packs: &'static dyn Backend,
-    /// Compiles kernels for which the vectorizer chose one lane.
+    /// Compiles kernels for which the vectorizer chose one lane, unless they compute long vectors.
     pub(super) scalars: &'static dyn Backend,
 }
 

@@ -11,7 +11,7 @@ use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, legalize};
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
-use crate::{BuildError, Options, passes, spmd};
+use crate::{BackendChoice, BuildError, Options, passes, spmd};
 
 /// Runs the stages of one kernel. It gets one lane if `one_lane` gives a reason.
 pub(super) fn compile(
@@ -38,13 +38,16 @@ pub(super) fn compile(
         has_barrier: general.has_barrier,
         report: groups.report,
     };
-    needs.resources.may_coalesce_groups =
-        needs.report.accesses_runs() && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
+    needs.resources.may_coalesce_groups = !needs.resources.packs_of_groups
+        && needs.report.accesses_runs()
+        && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
     if let Some(reason) = one_lane {
         let reason = format!("its packs exceed a limit: {reason}");
         needs.report = VectorizationReport { scalar: Some(reason), ..needs.report };
     }
     let scalar = needs.resources.width == 1 && (one_lane.is_some() || options.width != Some(1));
+    // Vectors that fill long registers need the backend that has them.
+    let scalar = scalar && (one_lane.is_some() || !spmd::has_long_vectors(&module.funcs[kernel.func], &machine));
     let backend = if scalar { backends.scalars } else { backends.packs };
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else {
         // The reference interpreter executes work-items one by one, in sub-groups of any size.
@@ -70,6 +73,26 @@ pub(super) fn compile(
         KernelFunction::Legal(Box::new(to_legal(observer, module, &groups.general, caps, options)?))
     };
     Ok(StagedKernel { needs, scalar, general, packed })
+}
+
+/// Whether a kernel should have code for launches with groups of one work-item, in which packs are made of neighbouring groups.
+pub(super) fn gains_from_packs_of_groups(
+    module: &Module,
+    number: usize,
+    needs: &KernelNeeds,
+    options: &Options,
+) -> bool {
+    let kernel = &module.kernels[number];
+    let required = kernel.required_local_size;
+    // What keeps a kernel without barriers and local memory from having packs does so in all launches.
+    let other = required == Some([1; 3]) || needs.has_barrier || needs.resources.local_bytes > 0;
+    options.backend != BackendChoice::Interp
+        && !options.opt_disable
+        && options.width.is_none_or(|width| width > 1)
+        && required.is_none_or(|sizes| sizes == [1; 3])
+        && (needs.report.scalar.is_none() || other)
+        && module.funcs[kernel.func].stage == Stage::Canonical
+        && spmd::can_pack_groups(module, &module.funcs[kernel.func])
 }
 
 /// The last stages before the backend: from *looped* to *legal*.

@@ -14,12 +14,12 @@ use super::PANIC;
 use super::backends::Backends;
 use super::kernel::{self, KernelNeeds};
 use super::observer::StageObserver;
-use super::on_demand::ImageKernel;
+use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
 use crate::codegen::data::ProgramData;
 use crate::codegen::{Backend, CompileError, CompiledKernels, KernelCode};
 use crate::guard::guarded;
-use crate::specialize::{Specialization, Specializations};
+use crate::specialize::{LaunchFacts, Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
 use crate::{BuildError, Kernel, Options, Program, check, passes};
 
@@ -72,11 +72,16 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .zip(checks)
         .map(|((((number, desc), needs), entry), checks)| {
             let usual = Specialization { entry, resources: needs.resources, memory: executable.memory.clone() };
-            let specializations = accesses.as_ref().and_then(|accesses| {
+            let accesses =
+                accesses.clone().filter(|accesses| image::has_accesses(&accesses.funcs[accesses.kernels[number].func]));
+            let by_groups = !desc.is_child && kernel::gains_from_packs_of_groups(&module, number, &needs, options);
+            let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
+            let specializations = (accesses.is_some() || by_groups).then(|| {
+                let source = accesses.unwrap_or_else(|| module.clone());
                 let width = needs.resources.width;
-                let source = ImageKernel::new(&desc.name, accesses, number, data.clone(), options, width)?;
-                let make = Box::new(move |facts: &Facts| source.compile(facts));
-                Some(Arc::new(Specializations::new(Facts::default_for(&desc.args), usual, make)))
+                let source = KernelSource::new(&desc.name, source, number, data.clone(), options, width);
+                let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
+                Arc::new(Specializations::new(images, usual, by_groups, make))
             });
             Kernel {
                 name: desc.name,

@@ -1,4 +1,4 @@
-//! Compilation on demand: functions for work-groups that the packed function does not take, and code for other images.
+//! Compilation on demand: functions for work-groups that the packed function does not take, and specializations for launches.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::PANIC;
 use super::kernel::to_legal;
 use super::module::{KernelRequest, compile_kernels, expand_images};
 use super::observer::StageObserver;
-use crate::builtins::image::{self, Facts};
+use crate::builtins::image;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{AcceptedStage, Backend, LazySource};
 use crate::guard::guarded;
-use crate::specialize::Specialization;
+use crate::specialize::{LaunchFacts, Specialization};
 use crate::spmd::GroupFunction;
 use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, spmd};
@@ -71,53 +71,50 @@ impl LazySource for LazyKernelSource {
     }
 }
 
-/// A kernel that accesses images: the source of its specializations.
-pub(super) struct ImageKernel {
+/// The source of a kernel's specializations.
+pub(super) struct KernelSource {
     name: String,
-    /// The kernel at stage *canonical*, with its image accesses. The module contains no other kernel.
-    module: Module,
+    /// The kernel at stage *canonical*, with its image accesses, among others.
+    module: Arc<Module>,
+    /// Its index in the module.
+    number: usize,
     data: Arc<ProgramData>,
     options: Options,
 }
 
-impl ImageKernel {
-    /// The kernel with the index `number` in the module `accesses`, if it accesses images. `width` is the width of the code for
-    /// the usual images.
+impl KernelSource {
+    /// The kernel with the index `number` in the module. `width` is the width of its usual code.
     pub(super) fn new(
         name: &str,
-        accesses: &Module,
+        module: Arc<Module>,
         number: usize,
         data: Arc<ProgramData>,
         options: &Options,
         width: u32,
-    ) -> Option<ImageKernel> {
-        let kernel = accesses.kernels[number].clone();
-        let func = &accesses.funcs[kernel.func];
-        if !image::has_accesses(func) {
-            return None;
-        }
+    ) -> KernelSource {
         let mut options = Options { dump: Vec::new(), ..options.clone() };
-        if spmd::observes_sub_groups(func) {
+        if spmd::observes_sub_groups(&module.funcs[module.kernels[number].func]) {
             // Answers to earlier queries about sub-groups must stay true.
             options.width = Some(width);
         }
-        let mut module = Module { globals: accesses.globals.clone(), ..Module::default() };
-        let func = module.funcs.push(func.clone());
-        module.kernels.push(KernelData { func, ..kernel });
-        Some(ImageKernel { name: name.to_owned(), module, data, options })
+        KernelSource { name: name.to_owned(), module, number, data, options }
     }
 
-    /// Compiles the kernel for the images and samplers that `facts` describes.
-    pub(super) fn compile(&self, facts: &Facts) -> Result<Specialization, BuildError> {
+    /// Compiles the kernel for the launches that `facts` describes.
+    pub(super) fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
         guarded(PANIC, || {
-            let mut observer = StageObserver::new(&self.options, Instant::now());
-            let mut module = self.module.clone();
-            let func = module.kernels[0].func;
-            expand_images(&observer, &mut module, func, facts, &self.options)?;
+            let options = Options { single_items: facts.single_items, ..self.options.clone() };
+            let mut observer = StageObserver::new(&options, Instant::now());
+            let kernel = self.module.kernels[self.number].clone();
+            let mut module = Module { globals: self.module.globals.clone(), ..Module::default() };
+            let func = module.funcs.push(self.module.funcs[kernel.func].clone());
+            module.kernels.push(KernelData { func, ..kernel });
+            if image::has_accesses(&module.funcs[func]) {
+                expand_images(&observer, &mut module, func, &facts.images, &options)?;
+            }
             // If the sub-group size matters, the options already require one.
             let head = KernelRequest { name: &self.name, sub_group_size: None };
-            let (needs, executable) =
-                compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &self.options)?;
+            let (needs, executable) = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
             let (Some(needs), Some(&entry)) = (needs.first(), executable.entries.first()) else {
                 return Err(BuildError::Internal("the backend returned no entry".to_owned()));
             };

@@ -132,16 +132,20 @@ pub(crate) fn launch(kernel: &Kernel, geometry: &Geometry, local_bytes: u64, arg
     // SAFETY: the arena has that size.
     unsafe { std::ptr::copy_nonoverlapping(args.as_ptr(), block.base(), args.len()) };
     let [groups_x, groups_y, groups_z] = geometry.num_groups();
-    let packed = kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
+    let packed_groups =
+        kernel.resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
     for z in 0..groups_z {
         for y in 0..groups_y {
             let mut first = 0;
             while first < groups_x {
-                let (entry, most) = match kernel.entry.packed {
-                    Some(entry) if first < packed => (entry, packed - first),
-                    _ => (kernel.entry.run, u64::MAX),
+                let groups = run.min(groups_x - first);
+                let (entry, count) = match kernel.entry.packed {
+                    Some(packed) => {
+                        let (count, whole) = kernel.resources.next_call(first, groups, packed_groups);
+                        (if whole { packed } else { kernel.entry.run }, count)
+                    }
+                    None => (kernel.entry.run, groups),
                 };
-                let count = run.min(groups_x - first).min(most);
                 let context = WgContext {
                     work_dim: geometry.work_dim,
                     reserved: 0,

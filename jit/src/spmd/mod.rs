@@ -12,7 +12,8 @@
 //! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; `throughput.rs`, `recurrence.rs` and
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
-//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `private_arrays.rs` chooses the layout of private
+//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `single_item_groups.rs` prepares a kernel for work-groups of one
+//!   work-item; `private_arrays.rs` chooses the layout of private
 //!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
 //!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
@@ -38,11 +39,12 @@ mod workgroup;
 use clift_include::abi::Resources;
 use clift_kir::{Function, KernelData, Module};
 
-use super::{BuildError, Options, passes};
+use super::{BackendChoice, BuildError, Options, passes};
 use crate::target::machine::Machine;
-use cost::width::Width;
+use cost::width::{RowLengths, Width};
 use report::VectorizationReport;
-use transform::{loop_counters, normalize};
+pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
+use transform::{loop_counters, normalize, single_item_groups};
 use vectorize::widen;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
 use workgroup::{Packing, collectives, context, env, loops, regions};
@@ -74,6 +76,11 @@ pub struct GroupFunctions {
     pub report: VectorizationReport,
 }
 
+/// Whether the values that a kernel computes are mostly vectors that fill half of a long register at least.
+pub(crate) fn has_long_vectors(func: &Function, machine: &Machine) -> bool {
+    cost::width::long_vectors(func, machine).is_some()
+}
+
 /// Makes the group functions of a kernel.
 ///
 /// # Errors
@@ -103,9 +110,9 @@ pub fn narrower(
     if observes_sub_groups(func) {
         return Ok(None);
     }
-    let maker = Maker { module, kernel, options, growth: regions::Growth::default() };
+    let maker = Maker { module, kernel, options, groups: false, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
-    let made = match Width::choose(func, kernel, &options, machine) {
+    let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
         Width::Packs(lanes, normal, versions) => maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?.0,
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
@@ -120,9 +127,12 @@ fn make(
     machine: &Machine,
     growth: regions::Growth,
 ) -> Result<GroupFunctions, BuildError> {
-    let func = &module.funcs[kernel.func];
-    let maker = Maker { module, kernel, options, growth };
-    let (lanes, normal, versions) = match Width::choose(func, kernel, options, machine) {
+    let single = single_items(module, kernel, options);
+    let groups = single.is_some();
+    let func = single.as_ref().unwrap_or(&module.funcs[kernel.func]);
+    let rows = if groups { RowLengths::Long } else { RowLengths::of(kernel) };
+    let maker = Maker { module, kernel, options, groups, growth };
+    let (lanes, normal, versions) = match Width::choose(func, rows, options, machine) {
         Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
         Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason)),
         Width::Unprofitable(reason, lanes, normal) => {
@@ -140,11 +150,23 @@ fn make(
     Ok(GroupFunctions { general, packed: Some(packed), report })
 }
 
+/// The kernel for groups of one work-item, if all launches have such groups and it need not know where a group ends.
+fn single_items(module: &Module, kernel: &KernelData, options: &Options) -> Option<Function> {
+    if !options.single_items || options.backend == BackendChoice::Interp {
+        return None;
+    }
+    let mut func = single_item_groups::run(module, &module.funcs[kernel.func])?;
+    passes::canonicalize(&mut func, options, &mut |_, _| ());
+    Some(func)
+}
+
 /// Makes the group functions of one kernel.
 struct Maker<'a> {
     module: &'a Module,
     kernel: &'a KernelData,
     options: &'a Options,
+    /// As in [`Packing::groups`].
+    groups: bool,
     growth: regions::Growth,
 }
 
@@ -153,13 +175,17 @@ impl Maker<'_> {
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
         let mut func = func.clone();
         collectives::lower_for_single_lane(&mut func);
-        add_loops(self.module, self.kernel, self.options, &func, Packing::ONE, self.growth)
+        add_loops(self.module, self.kernel, self.options, &func, Packing::one(self.groups), self.growth)
     }
 
     /// The group functions of a kernel with one lane per pack.
     fn only_scalar(&self, func: &Function, report: VectorizationReport) -> Result<GroupFunctions, BuildError> {
         let (general, regions) = self.scalar(func)?;
-        let report = VectorizationReport { regions, ..report }.describe(self.module, func, general.private_bytes);
+        let report = VectorizationReport { regions, groups: self.groups, ..report }.describe(
+            self.module,
+            func,
+            general.private_bytes,
+        );
         Ok(GroupFunctions { general, packed: None, report })
     }
 
@@ -174,10 +200,10 @@ impl Maker<'_> {
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, self.options);
         loop_counters::run(&mut widened);
-        let packing = Packing { lanes, whole };
+        let packing = Packing { lanes, whole, groups: self.groups };
         let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);
-        Ok((made, VectorizationReport { regions, ..report }))
+        Ok((made, VectorizationReport { regions, groups: self.groups, ..report }))
     }
 }
 
@@ -201,6 +227,7 @@ fn add_loops(
         scratch_item_bytes: context.item_bytes,
         width: packing.lanes,
         may_coalesce_groups: false,
+        packs_of_groups: packing.groups,
     };
     let private_bytes = context.private_bytes / u64::from(packing.lanes);
     let made = GroupFunction { func, widened: None, resources, private_bytes, has_barrier: regions.has_barrier };

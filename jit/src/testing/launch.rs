@@ -281,15 +281,18 @@ impl<'a> Launch<'a> {
         let geometry = &self.case.geometry;
         let [groups_x, groups_y, groups_z] = geometry.num_groups();
         let resources = &self.kernel.resources;
-        let packed = resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
+        let packed_groups = resources.packed_groups(geometry.global_size, geometry.global_offset, geometry.local_size);
         for (group_y, group_z) in (0..groups_z).flat_map(|z| (0..groups_y).map(move |y| (y, z))) {
             let mut first = 0;
             while first < groups_x {
-                let (entry, most) = match self.kernel.entry.packed {
-                    Some(entry) if first < packed => (entry, packed - first),
-                    _ => (self.kernel.entry.run, u64::MAX),
+                let groups = run.min(groups_x - first);
+                let (entry, count) = match self.kernel.entry.packed {
+                    Some(packed) => {
+                        let (count, whole) = resources.next_call(first, groups, packed_groups);
+                        (if whole { packed } else { self.kernel.entry.run }, count)
+                    }
+                    None => (self.kernel.entry.run, groups),
                 };
-                let count = run.min(groups_x - first).min(most);
                 let context = WgContext {
                     work_dim: geometry.work_dim,
                     reserved: 0,

@@ -46,6 +46,8 @@ pub(crate) struct Running {
     scratch_bytes: usize,
     /// Number of groups at the start of each row that the entry for whole packs executes.
     packed_row: u64,
+    /// Number of groups in a pack.
+    pack_groups: u64,
     /// Number of groups.
     groups: u64,
     /// The first group that has not been claimed.
@@ -98,16 +100,19 @@ impl Running {
         }
         let groups = launch.nd.total_groups();
         let nd = &launch.nd;
-        let packed_row = launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size());
+        let packed_row = match launch.entry.packed {
+            Some(_) => launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size()),
+            None => 0,
+        };
         let estimate = launch.info.as_ref().and_then(|info| info.cost().estimate(launch.nd.total_items()));
         let plan = Plan::new(groups, estimate, node.pool.size());
         let running = Self {
-            launch,
             node,
             local_bytes,
             scratch_bytes,
             groups,
             packed_row,
+            pack_groups: if launch.resources.packs_of_groups { u64::from(launch.resources.width.max(1)) } else { 1 },
             next: CachePadded::new(AtomicU64::new(0)),
             unfinished: AtomicU64::new(groups),
             min_claim: plan.min_claim,
@@ -118,6 +123,7 @@ impl Running {
             output: Mutex::default(),
             started: AtomicU64::new(0),
             local_size,
+            launch,
         };
         if plan.slots == 0 {
             running.work(groups, false, false);
@@ -338,7 +344,8 @@ impl Running {
                     count -= count % row;
                 }
             }
-            let count = count.clamp(1, left);
+            // Packs of groups should be whole.
+            let count = count.max(1).next_multiple_of(self.pack_groups).min(left);
             match self.next.compare_exchange_weak(first, first + count, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some((first, count)),
                 Err(now) => first = now,
@@ -367,13 +374,13 @@ impl Running {
         }
     }
 
-    /// The entry for the group at `x` of a row, and the maximum number of groups for one call.
-    fn entry_at(&self, x: u64) -> (GroupRunFn, u64) {
+    /// The entry for the group at `x` of a row, and how many of `groups` groups one call takes.
+    fn entry_at(&self, x: u64, groups: u64) -> (GroupRunFn, u64) {
         let entry = &self.launch.entry;
-        match entry.packed {
-            // Only the last group of a row may be smaller.
-            Some(packed) if x < self.packed_row => (packed, self.packed_row - x),
-            Some(_) | None => (entry.run, u64::MAX),
+        let (run, packed) = self.launch.resources.next_call(x, groups, self.packed_row);
+        match entry.packed.filter(|_| packed) {
+            Some(packed) => (packed, run),
+            None => (entry.run, run),
         }
     }
 
@@ -385,8 +392,7 @@ impl Running {
         (ctx.group_y, ctx.group_z) = (yz % rows, yz / rows);
         let mut left = count;
         while left > 0 {
-            let (entry, most) = self.entry_at(x);
-            let run = left.min(row - x).min(most);
+            let (entry, run) = self.entry_at(x, left.min(row - x));
             // SAFETY: the launch guarantees a matching entry and argument block. The context is filled in as documented and does
             // not change during the call. The arenas belong to this thread and are large enough.
             if let Err(fault) = unsafe { fault::enter(work, entry, ctx, args, x, run) } {

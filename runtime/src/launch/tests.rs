@@ -144,6 +144,7 @@ fn arenas_and_arguments() {
         scratch_item_bytes: 16 << 10,
         width: 8,
         may_coalesce_groups: false,
+        packs_of_groups: false,
     };
     let nd = range(1, [1000, 1, 1], [0; 3], [1000, 1, 1]);
     let (mut launch, body) = launch(

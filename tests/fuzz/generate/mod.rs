@@ -174,6 +174,11 @@ fn launches(rng: &mut fastrand::Rng, modern: bool) -> Vec<Launch> {
     (0..2)
         .map(|_| {
             let dimensions = rng.usize(1..4);
+            if rng.u32(..4) == 0 {
+                // Groups of one work-item, enough of them for packs of groups.
+                let global = (0..dimensions).map(|d| rng.usize(1..[70, 4, 3][d])).collect();
+                return Launch { global, local: vec![1; dimensions], n: rng.u32(..5) };
+            }
             let mut local: Vec<usize> = (0..dimensions)
                 .map(|d| if d == 0 { [1, 2, 3, 4, 5, 8, 13, 16, 32, 64][rng.usize(..10)] } else { rng.usize(1..4) })
                 .collect();
@@ -476,8 +481,12 @@ impl Generator {
             g.declare("mem", Kind::Array { of: types::UINT, len: MEM_WORDS as u32 }, true, false);
             g.declare("in", Kind::Array { of: ULONG, len: IN_WORDS as u32 }, false, true);
             if g.barriers {
-                g.exchanges.push(("given".to_owned(), Elem::U32));
-                for _ in 0..g.rng.usize(..3) {
+                // All local memory may be the kernel's own.
+                let given = g.rng.bool();
+                if given {
+                    g.exchanges.push(("given".to_owned(), Elem::U32));
+                }
+                for _ in usize::from(given)..g.rng.usize(1..4) {
                     let elem = if g.rng.u32(..4) == 0 { g.float() } else { g.int() };
                     let name = g.fresh("local");
                     g.line(format!("local {} {name}[{MOST_LOCAL}];", elem.name()));

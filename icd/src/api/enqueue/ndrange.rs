@@ -148,15 +148,18 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let (mut entry, mut resources) = (info.entry, info.resources);
     if let Some(specializations) = &info.specializations {
         // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
-        let code = specializations.get(&facts).map_err(|error| {
+        let code = specializations.get(&facts, nd.local_size(), nd.num_groups()).map_err(|error| {
             queue
                 .context()
                 .report(&format!("kernel `{}` cannot be compiled for its image arguments: {error}", info.name));
             OutOfResources
         })?;
-        (entry, resources) = (code.entry, resources.max(code.resources));
-        resources.width = code.resources.width;
-        keep.push(code.memory);
+        if let Some(code) = code {
+            (entry, resources) = (code.entry, resources.max(code.resources));
+            resources.width = code.resources.width;
+            resources.packs_of_groups = code.resources.packs_of_groups;
+            keep.push(code.memory);
+        }
     }
     let reached = objects.iter().chain(buffers.iter().map(|(mem, _)| mem));
     let checks = check::of_launch(queue.context(), kernel, reached);

@@ -2,7 +2,7 @@
 //!
 //! A pack is a sub-group, so the sub-group queries report this number as well.
 
-use clift_kir::analysis::DomTree;
+use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::{Elem, Function, Imm, Inst, KernelData};
 
 use super::recurrence;
@@ -29,6 +29,24 @@ pub(crate) enum Width {
     Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>),
 }
 
+/// How many work-items the rows of work-groups have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RowLengths {
+    /// The launch decides.
+    Unknown,
+    /// All rows have so many.
+    Exactly(u64),
+    /// Many.
+    Long,
+}
+
+impl RowLengths {
+    /// What a kernel says of its rows.
+    pub(crate) fn of(kernel: &KernelData) -> RowLengths {
+        kernel.required_local_size.map_or(RowLengths::Unknown, |sizes| RowLengths::Exactly(sizes[0]))
+    }
+}
+
 /// The usual row length of a square work-group.
 const SQUARE_ROW: u32 = 16;
 /// Kernels with more instructions are not tried with twice the usual lanes.
@@ -38,7 +56,7 @@ const MAX_INSTS: usize = 500_000;
 
 impl Width {
     /// Chooses the width of a kernel.
-    pub(crate) fn choose(func: &Function, kernel: &KernelData, options: &Options, machine: &Machine) -> Width {
+    pub(crate) fn choose(func: &Function, rows: RowLengths, options: &Options, machine: &Machine) -> Width {
         let forced = options.width.map(|width| width.clamp(1, MAX_LANES).next_power_of_two());
         if options.backend == BackendChoice::Interp {
             return Width::Scalar("the interpreter executes work-items one at a time".to_owned());
@@ -49,7 +67,7 @@ impl Width {
         if options.opt_disable && forced.is_none() {
             return Width::Scalar("optimization is disabled (-cl-opt-disable)".to_owned());
         }
-        if forced.is_none() && kernel.required_local_size.is_some_and(|sizes| sizes[0] == 1) {
+        if forced.is_none() && matches!(rows, RowLengths::Exactly(1)) {
             return Width::Scalar("reqd_work_group_size has one work-item along x".to_owned());
         }
         let mut insts = 0;
@@ -84,6 +102,11 @@ impl Width {
                 "a spin loop waits for a value that another work-item writes (`{name}`{line})"
             ));
         }
+        if let Some(bits) = long_vectors(&normal.func, machine)
+            && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine) > machine.registers
+        {
+            return Width::Scalar(format!("its vectors, of {bits} bits on average, fill the registers"));
+        }
         let loops = has_recurrence_bound_loops(&normal, lanes, machine);
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
         let mut costs = chosen.costs();
@@ -101,9 +124,11 @@ impl Width {
             }
         }
         let lanes = chosen.lanes;
-        let rows = kernel
-            .required_local_size
-            .map_or_else(|| long_rows(func, 2 * lanes), |sizes| sizes[0] % u64::from(2 * lanes) == 0);
+        let rows = match rows {
+            RowLengths::Unknown => long_rows(func, 2 * lanes),
+            RowLengths::Exactly(items) => items.is_multiple_of(u64::from(2 * lanes)),
+            RowLengths::Long => true,
+        };
         let doubled = rows && (loops || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
         let doubled = doubled.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         if let Some(doubled) = doubled {
@@ -241,6 +266,30 @@ const WORTHWHILE: f64 = 0.85;
 
 /// How many times as much a block counts that is always executed as one that a branch may skip.
 const SKIPPABLE_WEIGHT: usize = 4;
+
+/// The average length of the values that a kernel computes, in bits, if most fill half of a vector register at least, and such a
+/// register is longer than the common ones: lanes would only multiply the registers that each value takes.
+pub(crate) fn long_vectors(func: &Function, machine: &Machine) -> Option<u32> {
+    let cfg = Cfg::new(func);
+    let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
+    let most = cfg.rpo().iter().map(|&block| loops.depth(block)).max()?;
+    let (mut values, mut bits) = (0u64, 0u64);
+    for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block) && loops.depth(block) == most) {
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            if let (How::Lanewise, Some(result)) = (how(data.op), func.dfg.single_result(inst)) {
+                let ty = func.dfg.ty(result);
+                if !ty.is_bool() && ty.elem.space().is_none() {
+                    values += 1;
+                    bits += u64::from(ty.elem.bits() * ty.lanes());
+                }
+            }
+        }
+    }
+    let average = u32::try_from(bits.checked_div(values)?).ok()?;
+    let long = 8 * average >= 3 * machine.register_bits;
+    (machine.register_bits > Machine::COMMON.register_bits && long).then_some(average)
+}
 
 /// The dominant element width in bits: 32 or 64.
 fn dominant_element_bits(normal: &NormalForm) -> u32 {

@@ -20,6 +20,8 @@ pub struct VectorizationReport {
     /// Why the kernel has one lane per pack; `None` if it has several. If it has one because packs would be slower, the rest is
     /// about the packs it would have had.
     pub scalar: Option<String>,
+    /// Whether packs are made of neighbouring work-groups, of one work-item each.
+    pub groups: bool,
     /// Regions: pieces of the kernel between barriers.
     pub regions: usize,
     /// Barriers of the work-group.

@@ -19,6 +19,9 @@ impl fmt::Display for VectorizationReport {
             Some(reason) => write!(f, "1 lane per pack: {reason}")?,
             None => write!(f, "{} lanes per pack", self.width)?,
         }
+        if self.groups {
+            write!(f, " (each a work-group of one work-item)")?;
+        }
         for Remark { lines, text } in self.remarks() {
             write!(f, "\n  {}{text}", at(&lines))?;
         }

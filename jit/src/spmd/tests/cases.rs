@@ -468,7 +468,7 @@ fn required_sizes_are_constants() {
             launch
         })
         .collect();
-    compare("single", &module, &Options::default(), Growth::default(), &all);
+    compare("one work-item", &module, &Options::default(), Growth::default(), &all);
     assert_eq!(loops(&make(&module, &full, Growth::default())), 1);
 }
 

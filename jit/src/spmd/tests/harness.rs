@@ -115,11 +115,12 @@ impl Launch {
         for (z, y) in (0..z).flat_map(|z| (0..y).map(move |y| (z, y))) {
             let mut first = 0;
             while first < x {
-                let (func, most) = match packed {
-                    Some(packed) if first < packed_groups => (packed, packed_groups - first),
-                    Some(_) | None => (general, u64::MAX),
+                let groups = run.min(x - first);
+                let (count, takes_packed) = match packed {
+                    Some(_) => resources.next_call(first, groups, packed_groups),
+                    None => (groups, false),
                 };
-                let count = run.min(x - first).min(most);
+                let func = packed.filter(|_| takes_packed).unwrap_or(general);
                 // New arenas for each run: a run must not depend on what an earlier one left. Odd bases reveal alignment beyond
                 // the arena's.
                 let _gap = memory.allocate(Space::Private, 128, 128).expect("gap");

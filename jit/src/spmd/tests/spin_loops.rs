@@ -3,7 +3,7 @@
 use clift_kir::text;
 
 use crate::Options;
-use crate::spmd::cost::width::Width;
+use crate::spmd::cost::width::{RowLengths, Width};
 use crate::target::machine::Machine;
 
 /// Why a kernel has one lane because of a spin loop, if it does. Its values: `v0` is a shared address, `v1` an input of the
@@ -32,7 +32,7 @@ kernel f0 args 32
     let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
     // The kernel does enough other work that the cost of atomics does not decide.
-    match Width::choose(&module.funcs[kernel.func], kernel, &Options::default(), &Machine::COMMON) {
+    match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &Machine::COMMON) {
         Width::Packs(..) => None,
         Width::Scalar(reason) | Width::Unprofitable(reason, ..) => {
             Some(reason).filter(|reason| reason.contains("spin loop"))

@@ -3,7 +3,7 @@
 use clift_kir::text;
 
 use crate::Options;
-use crate::spmd::cost::width::Width;
+use crate::spmd::cost::width::{RowLengths, Width};
 use crate::target::machine::Machine;
 
 /// The lanes of a kernel with the arguments in, out, n, a loop variable `v20`, and a running value `v21`, which becomes `v30`.
@@ -40,7 +40,7 @@ kernel f0 args 24
     let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
     let machine = Machine { register_bits: 512, registers: 32 };
-    match Width::choose(&module.funcs[kernel.func], kernel, &Options::default(), &machine) {
+    match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine) {
         Width::Packs(lanes, ..) => Some(lanes),
         Width::Scalar(reason) | Width::Unprofitable(reason, ..) => {
             println!("{reason}");

@@ -6,4 +6,5 @@ pub(crate) mod loop_counters;
 pub(crate) mod normalize;
 pub(crate) mod private_arrays;
 pub(crate) mod record_access;
+pub(crate) mod single_item_groups;
 pub(crate) mod versioning;

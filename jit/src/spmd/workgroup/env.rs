@@ -182,7 +182,7 @@ impl<'a> GroupEnv<'a> {
             module,
             context,
             locals,
-            required: kernel.required_local_size,
+            required: if packing.groups { Some([1; 3]) } else { kernel.required_local_size },
             full_groups: options.uniform_work_groups,
             packing,
             memo: FxHashMap::default(),
@@ -327,12 +327,18 @@ impl<'a> GroupEnv<'a> {
 
     /// Whether every group has one work-item in a dimension.
     pub(crate) fn is_flat(&self, dim: u8) -> bool {
+        if self.packing.groups && dim == 0 {
+            return false;
+        }
         self.required.is_some_and(|sizes| sizes[usize::from(dim)] == 1)
     }
 
     /// The id of the group's first work-item in a dimension, without the global offset.
     fn group_origin(&mut self, dim: u8) -> Value {
         self.memoize(LevelKey::GroupOrigin(dim), |env| {
+            if env.packing.groups {
+                return env.group_id(dim);
+            }
             let (id, size, level) = (env.group_id(dim), env.enqueued_local_size(dim), env.group_level(dim));
             env.at(level).int2(Opcode::Imul, id, size)
         })
@@ -350,6 +356,9 @@ impl<'a> GroupEnv<'a> {
 
     /// The number of work-items of this group in a dimension.
     pub(crate) fn group_size(&mut self, dim: u8) -> Value {
+        if self.packing.groups && dim == 0 {
+            return self.count;
+        }
         let enqueued = self.enqueued_local_size(dim);
         if self.full_groups || self.is_flat(dim) {
             return enqueued;

@@ -188,6 +188,13 @@ impl<'a> Loops<'a> {
         self.env.at(group).jump(self.enter[0], &[]);
         let id = self.env.out.dfg.params(group)[0];
         let mut b = self.env.at(next_group);
+        if self.packing.groups {
+            // All groups of the run have been one.
+            b.jump(done, &[]);
+            b.switch_to(done);
+            b.ret(&[]);
+            return;
+        }
         let next = b.int2(Opcode::Iadd, id, one);
         let more = b.icmp(IntCond::Ne, next, end);
         b.branch(more, BlockCall::new(group, &[next]), BlockCall::new(done, &[]));

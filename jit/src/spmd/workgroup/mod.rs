@@ -18,11 +18,15 @@ pub(crate) struct Packing {
     pub(crate) lanes: u32,
     /// Whether every row of a work-group consists of whole packs.
     pub(crate) whole: bool,
+    /// Whether every group has one work-item, and packs are made of neighbouring groups: the run of groups takes the place of a group.
+    pub(crate) groups: bool,
 }
 
 impl Packing {
-    /// One work-item per pack.
-    pub(crate) const ONE: Packing = Packing { lanes: 1, whole: true };
+    /// One work-item per pack; `groups` as in [`Packing::groups`].
+    pub(crate) fn one(groups: bool) -> Packing {
+        Packing { lanes: 1, whole: true, groups }
+    }
 }
 
 /// The fence for a barrier's memory scope. A barrier of the kernel IR has no memory order, so the strongest is used.
