@@ -172,7 +172,7 @@ macro_rules! values {
         }
     })* };
 }
-values!(u8, i32, u32, u64, f32, f64);
+values!(u8, u16, i32, u32, u64, f32, f64);
 
 /// The permitted difference of an output from its reference.
 #[derive(Clone, Copy, Debug)]

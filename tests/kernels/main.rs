@@ -19,6 +19,7 @@ mod launch;
 mod locks;
 mod memory;
 mod relatives;
+mod rows;
 mod runs;
 mod single_items;
 mod vector;
@@ -68,6 +69,7 @@ fn main() {
         locks::cases(),
         memory::cases(),
         relatives::cases(),
+        rows::cases(),
         runs::cases(),
         single_items::cases(),
         vector::cases(),

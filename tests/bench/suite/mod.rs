@@ -13,6 +13,7 @@ mod integer;
 mod math;
 mod memory;
 mod pixels;
+mod rows;
 mod sparse;
 mod stencil;
 
@@ -101,6 +102,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Memory, memory::saxpy4, "2 Mi float4: a * x + y, bounds checked"),
     row!(Memory, memory::structs, "1 Mi structures of 32 bytes, updated"),
     row!(Memory, memory::transpose, "2048 x 2048 floats, transposed without local memory"),
+    row!(Memory, rows::half_blend, "512 Ki pixels of four halves"),
     row!(Barrier, barrier::reduce, "4 Mi floats to 1024 sums, a tree in local memory"),
     row!(Barrier, barrier::scan, "1 Mi ints: prefix sums of 256"),
     row!(Barrier, barrier::transpose_tiled, "2048 x 2048 floats, transposed by tiles of 16 x 16"),
@@ -112,6 +114,8 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Compute, compute::convolution, "1024 x 1024 floats, 7 x 7"),
     row!(Compute, compute::black_scholes, "512 Ki options"),
     row!(Compute, compute::horner, "512 Ki doubles, a polynomial of degree 32"),
+    row!(Compute, rows::layer_norm, "4096 rows of 256 floats, one for each work-item"),
+    row!(Compute, rows::biquad, "4096 channels of 300 samples, one for each work-item"),
     row!(Compute, compute::raytrace, "640 x 480 rays, 24 spheres, shadows and a mirror"),
     row!(Divergent, divergent::mandelbrot, "1024 x 768 points, at most 256 steps"),
     row!(Divergent, divergent::collatz, "128 Ki numbers, 64 bits"),

@@ -2,7 +2,7 @@
 //! between floats and narrow integers. All are expanded into lane-wise ops, so they work for any number of lanes.
 
 use clift_kir::ops::Meaning;
-use clift_kir::{Convert, Elem, FloatCond, FpFlags, Imm, IntCond, Opcode, Rounding, Type};
+use clift_kir::{Convert, Elem, FloatCond, FpFlags, Imm, IntCond, Opcode, Rounding, Type, Value};
 
 use super::{Legalizer, SplitValue};
 
@@ -15,6 +15,9 @@ enum Nudge {
     /// less is correct.
     Odd,
 }
+
+/// The rounding mode of conversions to nearest even.
+const NEAREST: Convert = Convert { rounding: Rounding::NearestEven, saturate: true };
 
 impl Legalizer<'_> {
     /// Expands float ops that the legal form does not have.
@@ -152,6 +155,18 @@ impl Legalizer<'_> {
         if a.ty.elem != Elem::F16 {
             return a.clone();
         }
+        if self.converts_halves() {
+            let single = a.ty.with_elem(Elem::F32);
+            let chunk = self.caps.part_lanes(single);
+            let parts = self.regroup(a, chunk).parts;
+            let half = Type::vector(Elem::F16, chunk);
+            let convert = |&part: &Value| {
+                let part = self.at().cast(Opcode::Bitcast, part, half);
+                self.emit(Opcode::FptoFp, &[part], Imm::Convert(NEAREST), half.with_elem(Elem::F32))
+            };
+            let parts = parts.iter().map(convert).collect();
+            return SplitValue { ty: single, chunk, parts };
+        }
         let bits = self.extend(&a.viewed_as(Elem::I16), Elem::I32, false);
         let magnitude = self.op2_bits(Opcode::And, &bits, 0x7fff);
         let shifted = self.op2_bits(Opcode::Shl, &magnitude, 13);
@@ -170,8 +185,30 @@ impl Legalizer<'_> {
         self.bitcast(&value, bits.ty.with_elem(Elem::F32))
     }
 
+    /// Whether the backend converts between halves and singles.
+    fn converts_halves(&self) -> bool {
+        let native = |from, to| (self.caps.native)(Opcode::FptoFp, &Imm::Convert(NEAREST), from, to);
+        native(Elem::F16, Elem::F32) && native(Elem::F32, Elem::F16)
+    }
+
+    /// Singles to halves in any rounding mode, by the backend.
+    fn single_to_half_natively(&mut self, a: &SplitValue, mode: Convert) -> SplitValue {
+        let chunk = self.caps.part_lanes(a.ty);
+        let parts = self.regroup(a, chunk).parts;
+        let half = Type::vector(Elem::F16, chunk);
+        let convert = |&part: &Value| {
+            let part = self.emit(Opcode::FptoFp, &[part], Imm::Convert(mode), half);
+            self.at().cast(Opcode::Bitcast, part, half.as_int())
+        };
+        let parts = parts.iter().map(convert).collect();
+        SplitValue { ty: a.ty.with_elem(Elem::F16), chunk, parts }
+    }
+
     /// Singles to halves, rounded to nearest even.
     pub(super) fn single_to_half(&mut self, a: &SplitValue) -> SplitValue {
+        if self.converts_halves() {
+            return self.single_to_half_natively(a, NEAREST);
+        }
         let bits = self.bits_of(a);
         let sign = self.op2_bits(Opcode::And, &bits, 0x8000_0000);
         let magnitude = self.op2(Opcode::Xor, &bits, &sign);
@@ -216,6 +253,9 @@ impl Legalizer<'_> {
             if from == Elem::F64 {
                 let single = self.double_to_single(a, Nudge::Odd);
                 return self.expand_float_to_float(mode, &single, result);
+            }
+            if self.converts_halves() {
+                return Some(self.single_to_half_natively(a, mode));
             }
             let near = self.single_to_half(a);
             return Some(if rounding == Rounding::NearestEven {

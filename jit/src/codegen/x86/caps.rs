@@ -47,7 +47,10 @@ fn native(level: Avx512Level, op: Opcode, from: Elem, to: Elem) -> bool {
             ConvertOp::Itrunc | ConvertOp::Zext | ConvertOp::Sext | ConvertOp::Bitcast => true,
             ConvertOp::FptoS | ConvertOp::FptoU => word(to) && float,
             ConvertOp::StoFp | ConvertOp::UtoFp => word(from) && matches!(to, Elem::F32 | Elem::F64),
-            ConvertOp::FptoFp => float && matches!(to, Elem::F32 | Elem::F64),
+            ConvertOp::FptoFp => {
+                let half = matches!((from, to), (Elem::F16, Elem::F32) | (Elem::F32, Elem::F16));
+                half || float && matches!(to, Elem::F32 | Elem::F64)
+            }
             ConvertOp::PtrToInt | ConvertOp::IntToPtr | ConvertOp::SpaceCast => true,
         },
         OpClass::Lane(op) => native_lane(op),

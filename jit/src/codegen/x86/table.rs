@@ -188,6 +188,8 @@ rows! {
     evex  VCVTTPD2UQQ "vcvttpd2uqq" P66 M0F 1 0x78;
     evex  VCVTPS2PD "vcvtps2pd" None M0F 0 0x5a;
     evex  VCVTPD2PS "vcvtpd2ps" P66  M0F 1 0x5a;
+    evex  VCVTPH2PS "vcvtph2ps" P66  M0F38 0 0x13;
+    evex  VCVTPS2PH "vcvtps2ph" P66  M0F3A 0 0x1d;
     evex  VCVTSS2SD "vcvtss2sd" F3   M0F 0 0x5a;
     evex  VCVTSD2SS "vcvtsd2ss" F2   M0F 1 0x5a;
     evex  VCVTSI2SS "vcvtsi2ss" F3   M0F 0 0x2a;
@@ -347,6 +349,10 @@ rows! {
     evex_x VPINSRW  "vpinsrw"  P66  M0F  0 0xc4;
     evex_x VPINSRD  "vpinsrd"  P66  M0F3A 0 0x22;
     evex_x VINSERTPS "vinsertps" P66 M0F3A 0 0x21;
+    evex  VPUNPCKLDQ "vpunpckldq" P66 M0F 0 0x62;
+    evex  VPUNPCKHDQ "vpunpckhdq" P66 M0F 0 0x6a;
+    evex  VPUNPCKLQDQ "vpunpcklqdq" P66 M0F 1 0x6c;
+    evex  VPUNPCKHQDQ "vpunpckhqdq" P66 M0F 1 0x6d;
     evex  VUNPCKLPD "vunpcklpd" P66 M0F 1 0x14;
     evex  VPMOVM2B "vpmovm2b" F3   M0F38 0 0x28;
     evex  VPMOVM2W "vpmovm2w" F3   M0F38 1 0x28;

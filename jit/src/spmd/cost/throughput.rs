@@ -36,6 +36,8 @@ pub(crate) struct Costs {
 
 /// How many iterations a loop is assumed to have.
 const ITERATIONS: f64 = 8.0;
+/// Bits of a vector that each lane accesses whole.
+const ROW_BITS: u32 = 128;
 /// The iterations of the longest of a pack's lanes, relative to the average lane.
 const LONGEST: f64 = 1.3;
 /// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
@@ -356,7 +358,13 @@ impl ThroughputModel<'_> {
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
         let Some(step) = self.step(inst, ty) else {
-            return (one, components * self.lanes * (THROUGHPUTS.scattered + if masked && write { 1.0 } else { 0.0 }));
+            // A vector of 128 bits at a known distance from the next lane's is accessed whole, and transposed.
+            let is_row = ty.bits() == ROW_BITS
+                && ty.elem.bits() >= 32
+                && !masked
+                && matches!(self.divergence.shape(pointer), Shape::Affine { .. });
+            let pieces = if is_row { components / 2.0 } else { components };
+            return (one, pieces * self.lanes * (THROUGHPUTS.scattered + if masked && write { 1.0 } else { 0.0 }));
         };
         let moved = if step > 1 { 1.5 } else { 1.0 };
         let tests = match (masked, write) {

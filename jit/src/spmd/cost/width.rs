@@ -13,7 +13,7 @@ use crate::spmd::analysis::spin_loops;
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::spmd::transform::versioning;
-use crate::spmd::transform::{index_widening, record_access};
+use crate::spmd::transform::{index_widening, record_access, row_loops};
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::target::machine::{MAX_LANES, Machine};
 use crate::{BackendChoice, Options};
@@ -166,8 +166,11 @@ struct WidthCandidate<'a> {
 
 impl<'a> WidthCandidate<'a> {
     fn new(mut general: NormalForm, lanes: u32, machine: &'a Machine) -> WidthCandidate<'a> {
-        index_widening::run(&mut general, lanes);
+        if let Some(rows) = row_loops::run(&general, lanes) {
+            general = rows;
+        }
         record_access::run(&mut general, lanes);
+        index_widening::run(&mut general, lanes);
         let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
         WidthCandidate { machine, lanes, general, versions }
     }

@@ -6,5 +6,6 @@ pub(crate) mod loop_counters;
 pub(crate) mod normalize;
 pub(crate) mod private_arrays;
 pub(crate) mod record_access;
+pub(crate) mod row_loops;
 pub(crate) mod single_item_groups;
 pub(crate) mod versioning;

@@ -1,24 +1,43 @@
-//! Record access: the loads of all fields of a structure become the load of one vector, and so do the stores.
+//! Record access: loads of neighbouring elements become the load of one vector, and so do stores.
 //!
 //! If each work-item has a record next to its neighbour's, an access to one field jumps from record to record. All fields
 //! together are contiguous for a pack, and shuffles sort them. Loads of a few fields are left alone, because each of them
-//! loads the whole stretch anyway; stores to a few fields would be scattered. Only accesses in one block, with nothing between them that could observe their order, are
-//! merged. They must cover the record without a gap, so that nothing else is accessed.
+//! loads the whole stretch anyway; stores to a few fields would be scattered.
+//!
+//! If the records of the lanes are far from each other (each work-item has a row of a matrix, or a block of a message), up to
+//! [`PIECE_BYTES`] of a lane are accessed at once instead of one element of all lanes.
+//!
+//! Only accesses in one block, with nothing between them that could observe their order, are merged. They must cover the vector
+//! without a gap, so that nothing else is accessed.
 
-use clift_kir::{Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value};
+use clift_kir::{
+    Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value, WrapFlags,
+};
 use smallvec::SmallVec;
 
 use super::normalize::NormalForm;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
+use crate::spmd::vectorize::widen::record_step;
 
 /// Loads of fewer fields than this are not merged.
 const MIN_LOADED_FIELDS: usize = 5;
 /// Stores to fewer fields than this are not merged.
 const MIN_STORED_FIELDS: usize = 2;
 
-/// An address without its displacement: base, index, scale.
-type BaseAddress = (Value, Option<Value>, u64);
+/// Of distant records, so many bytes are accessed at once.
+const PIECE_BYTES: u32 = 16;
+/// Of narrow elements, so many are accessed at once.
+const PIECE_ELEMENTS: u32 = 4;
+
+/// An address without its displacement.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct BaseAddress {
+    base: Value,
+    /// The index without constant summands, and the extension that was looked through.
+    index: Option<(Value, Option<Opcode>)>,
+    scale: u64,
+}
 
 /// Scalar accesses of one kind with one base address, with nothing between them that could observe their order.
 struct AccessGroup {
@@ -35,15 +54,14 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
     for &block in normal.cfg.rpo() {
         collect(&normal.func, block, &mut groups);
     }
-    groups.retain(|group| {
-        group.fields.len() >= if group.op == Opcode::Store { MIN_STORED_FIELDS } else { MIN_LOADED_FIELDS }
-    });
+    groups.retain(|group| group.fields.len() > 1);
     if groups.is_empty() {
         return;
     }
     let divergence = normal.divergence(lanes, true);
-    for group in groups {
-        if let Some(record) = FieldRecord::of(&normal.func, &divergence, &group, lanes) {
+    for mut group in groups {
+        group.fields.sort_by_key(|&(disp, _)| disp);
+        for record in FieldRecord::all(&normal.func, &divergence, &group, lanes) {
             record.merge(&mut normal.func, &group);
         }
     }
@@ -59,12 +77,11 @@ fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
             continue;
         }
         let access = access(func, inst);
-        // A load ends groups of stores; anything that writes ends all other groups.
         let own = |group: &AccessGroup| access.is_some_and(|(base, _)| group.op == data.op && group.base == base);
         let (ended, still): (SmallVec<[AccessGroup; 4]>, SmallVec<[AccessGroup; 4]>) =
             open.into_iter().partition(|group| {
-                let passes = effects == Effects::Read && group.op == Opcode::Load;
-                !passes && !own(group)
+                let both_read = effects == Effects::Read && group.op == Opcode::Load;
+                !both_read && !own(group) && !is_elsewhere(func, inst, group)
             });
         groups.extend(ended);
         open = still;
@@ -75,6 +92,18 @@ fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
         }
     }
     groups.extend(open);
+}
+
+/// Whether an instruction is a plain load or store that accesses other memory than a group.
+fn is_elsewhere(func: &Function, inst: Inst, group: &AccessGroup) -> bool {
+    let data = func.dfg.inst(inst);
+    let (Opcode::Load | Opcode::Store, Imm::Mem(mem)) = (data.op, &data.imm) else { return false };
+    let space = |pointer: Value| func.dfg.ty(pointer).elem.space().unwrap_or(Space::Generic);
+    let first = func.dfg.inst(group.fields[0].1);
+    let Imm::Mem(own) = &first.imm else { return false };
+    !mem.volatile
+        && (mem.alias != own.alias && mem.alias != 0 && own.alias != 0
+            || !space(data.args[0]).may_alias(space(first.args[0])))
 }
 
 /// The base address and displacement of a scalar access that can become a part of a vector access.
@@ -90,12 +119,53 @@ fn access(func: &Function, inst: Inst) -> Option<(BaseAddress, i64)> {
     if private || ty.is_vector() || ty.is_ptr() || ty.is_bool() {
         return None;
     }
-    let def = func.dfg.def_inst(pointer).map(|def| func.dfg.inst(def));
-    Some(match def.map(|def| (def.args.as_slice(), &def.imm)) {
-        Some((&[base], &Imm::Addr { disp, .. })) => ((base, None, 1), disp),
-        Some((&[base, index], &Imm::Addr { scale, disp })) => ((base, Some(index), scale), disp),
-        _ => ((pointer, None, 1), 0),
-    })
+    Some(split_address(func, pointer))
+}
+
+/// Splits an address into the part without constants and the displacement.
+fn split_address(func: &Function, pointer: Value) -> (BaseAddress, i64) {
+    let whole = (BaseAddress { base: pointer, index: None, scale: 1 }, 0);
+    let Some(data) = func.dfg.def_inst(pointer).map(|def| func.dfg.inst(def)) else { return whole };
+    match (data.args.as_slice(), &data.imm) {
+        (&[base], &Imm::Addr { disp, .. }) => (BaseAddress { base, index: None, scale: 1 }, disp),
+        (&[base, index], &Imm::Addr { scale, disp }) => {
+            let (index, constant) = split_index(func, index);
+            let constant = i64::try_from(scale).ok().and_then(|scale| constant.checked_mul(scale));
+            match constant.and_then(|constant| disp.checked_add(constant)) {
+                Some(disp) => (BaseAddress { base, index: Some(index), scale }, disp),
+                None => whole,
+            }
+        }
+        _ => whole,
+    }
+}
+
+/// Splits an index into a sum of a value, perhaps extended, and a constant. The source promises that a sum that is extended does
+/// not wrap.
+fn split_index(func: &Function, index: Value) -> ((Value, Option<Opcode>), i64) {
+    let (mut at, mut extension, mut constant) = (index, None, 0i64);
+    while let Some(data) = func.dfg.def_inst(at).map(|def| func.dfg.inst(def)) {
+        match (data.op, data.args.as_slice()) {
+            (Opcode::Sext | Opcode::Zext, &[from]) if extension.is_none() => (at, extension) = (from, Some(data.op)),
+            (Opcode::Iadd, &[from, summand]) => {
+                let required = match extension {
+                    Some(Opcode::Zext) => WrapFlags::NO_UNSIGNED,
+                    Some(_) => WrapFlags::NO_SIGNED,
+                    None => WrapFlags::empty(),
+                };
+                let Some(bits) = func.dfg.as_splat_bits(summand).filter(|_| data.imm.wrap().contains(required)) else {
+                    break;
+                };
+                let unused = 64 - func.dfg.ty(summand).elem.bits();
+                let signed = (bits << unused) as i64 >> unused;
+                let value = if extension == Some(Opcode::Zext) { bits as i64 } else { signed };
+                let Some(sum) = constant.checked_add(value) else { break };
+                (at, constant) = (from, sum);
+            }
+            _ => break,
+        }
+    }
+    ((at, extension), constant)
 }
 
 /// The type that a load or store accesses.
@@ -104,7 +174,7 @@ fn accessed(func: &Function, inst: Inst) -> Type {
     func.dfg.ty(if data.op == Opcode::Store { data.args[1] } else { func.dfg.result(inst) })
 }
 
-/// The record that a group covers.
+/// A record, or a piece of one, that becomes one access.
 struct FieldRecord {
     /// The accesses to its fields, in order of their addresses.
     fields: Vec<Inst>,
@@ -116,30 +186,61 @@ struct FieldRecord {
 }
 
 impl FieldRecord {
-    fn of(func: &Function, divergence: &Divergence, group: &AccessGroup, lanes: u32) -> Option<FieldRecord> {
-        let mut fields = group.fields.clone();
-        fields.sort_by_key(|&(disp, _)| disp);
-        let (disp, first) = fields[0];
-        let elems: Vec<Elem> = fields.iter().map(|&(_, inst)| accessed(func, inst).elem).collect();
-        let bytes = elems[0].bytes();
-        let dense = fields.iter().zip(0..).all(|(&(at, _), i)| at == disp + i64::from(bytes) * i);
-        if !dense || elems.iter().any(|elem| elem.bytes() != bytes) {
-            return None;
-        }
-        let count = u32::try_from(fields.len()).ok().filter(|count| count * lanes <= Type::MAX_LANES)?;
+    /// The records that a group covers. Its fields are in order of their addresses.
+    fn all(func: &Function, divergence: &Divergence, group: &AccessGroup, lanes: u32) -> Vec<FieldRecord> {
+        let bytes = |&(_, inst): &(i64, Inst)| accessed(func, inst).elem.bytes();
+        let fields = &group.fields;
+        let end = |field: &(i64, Inst)| field.0.checked_add(bytes(field).into());
+        let apart = fields.windows(2).all(|pair| end(&pair[0]).is_some_and(|end| end <= pair[1].0));
+        let dense =
+            fields.windows(2).all(|pair| end(&pair[0]) == Some(pair[1].0) && bytes(&pair[0]) == bytes(&pair[1]));
+        let least = if group.op == Opcode::Store { MIN_STORED_FIELDS } else { MIN_LOADED_FIELDS };
+        let (_, first) = fields[0];
         let pointer = func.dfg.inst(first).args[0];
         let stride = match divergence.shape(pointer) {
-            Shape::Affine { stride, .. } => stride,
-            Shape::Uniform(_) => return None,
-            Shape::Varying => divergence.conditional(pointer)?.stride,
+            Shape::Affine { stride, .. } => Some(stride),
+            Shape::Uniform(_) => return Vec::new(),
+            Shape::Varying => divergence.conditional(pointer).map(|on| on.stride),
         };
-        if stride != i64::from(count * bytes) {
-            return None;
+        let whole = u32::try_from(fields.len()).ok().filter(|count| count * lanes <= Type::MAX_LANES);
+        if let (Some(stride), Some(count)) = (stride, whole)
+            && dense
+            && stride == i64::from(count * bytes(&fields[0]))
+        {
+            let record = if fields.len() < least { None } else { FieldRecord::of(func, fields) };
+            return record.into_iter().collect();
         }
+        let near = match stride {
+            Some(stride) => record_step(stride, accessed(func, first).lane(), lanes).is_some(),
+            None => divergence.has_known_distances(pointer),
+        };
+        if near || !apart {
+            return Vec::new();
+        }
+        let mut records = Vec::new();
+        let mut rest = &fields[..];
+        while let [field, ..] = rest {
+            let size = bytes(field);
+            let most = (PIECE_BYTES / size).min(PIECE_ELEMENTS) as usize;
+            let joined = |pair: &[(i64, Inst)]| end(&pair[0]) == Some(pair[1].0) && bytes(&pair[1]) == size;
+            let run = 1 + rest.windows(2).take(most - 1).take_while(|pair| joined(pair)).count();
+            let (piece, others) = rest.split_at(1 << run.ilog2());
+            if piece.len() > 1 {
+                records.extend(FieldRecord::of(func, piece));
+            }
+            rest = others;
+        }
+        records
+    }
+
+    /// The vector of fields without gaps, in order of their addresses.
+    fn of(func: &Function, fields: &[(i64, Inst)]) -> Option<FieldRecord> {
+        let elems: SmallVec<[Elem; 16]> = fields.iter().map(|&(_, inst)| accessed(func, inst).elem).collect();
         // Fields of different types are accessed as integers.
-        let elem = if elems.iter().all(|&elem| elem == elems[0]) { elems[0] } else { Elem::int(bytes * 8)? };
+        let same = elems.iter().all(|&elem| elem == elems[0]);
+        let elem = if same { elems[0] } else { Elem::int(elems[0].bits())? };
         let mut mem: Option<MemInfo> = None;
-        for &(_, inst) in &fields {
+        for &(_, inst) in fields {
             let Imm::Mem(one) = func.dfg.inst(inst).imm else { return None };
             mem = Some(match mem {
                 None => one,
@@ -147,8 +248,24 @@ impl FieldRecord {
                 Some(_) => return None,
             });
         }
-        let fields = fields.into_iter().map(|(_, inst)| inst).collect();
-        Some(FieldRecord { fields, disp, ty: Type::new(elem, count)?, mem: mem? })
+        let ty = Type::new(elem, u32::try_from(fields.len()).ok()?)?;
+        Some(FieldRecord { fields: fields.iter().map(|&(_, inst)| inst).collect(), disp: fields[0].0, ty, mem: mem? })
+    }
+
+    /// The address of the first field, computed from that of another one.
+    fn address(&self, b: &mut Builder<'_>, group: &AccessGroup, (inst, pointer): (Inst, Value)) -> Value {
+        let own = group.fields.iter().find(|field| field.1 == inst).map_or(self.disp, |field| field.0);
+        if own == self.disp { pointer } else { b.addr(pointer, None, 1, self.disp - own) }
+    }
+
+    /// The access to a field that the block executes first or last.
+    fn at_end(&self, func: &Function, block: Block, last: bool) -> (usize, Inst) {
+        let own = |(_, inst): &(usize, &Inst)| self.fields.contains(inst);
+        let mut places = func.layout.insts(block).iter().enumerate().filter(own);
+        match if last { places.next_back() } else { places.next() } {
+            Some((place, &inst)) => (place, inst),
+            None => unreachable!("broken invariant: an access that its block does not know"),
+        }
     }
 
     fn merge(&self, func: &mut Function, group: &AccessGroup) {
@@ -157,12 +274,11 @@ impl FieldRecord {
 
     /// Loads the vector at the place of the first field's load.
     fn merge_loads(&self, func: &mut Function, group: &AccessGroup) {
-        let first = group.fields[0].1;
-        let (at, loc) = (position(func, group.block, first), func.locs[first]);
+        let (at, first) = self.at_end(func, group.block, false);
+        let (loc, pointer) = (func.locs[first], func.dfg.inst(first).args[0]);
         let mut b = Builder::before(func, group.block, at);
         b.set_loc(loc);
-        let (base, index, scale) = group.base;
-        let pointer = b.addr(base, index, scale, self.disp);
+        let pointer = self.address(&mut b, group, (first, pointer));
         let whole = b.load(self.ty, pointer, self.mem);
         let from = b.index();
         let mut taken = 0;
@@ -184,9 +300,9 @@ impl FieldRecord {
 
     /// Stores the vector at the place of the last field's store.
     fn merge_stores(&self, func: &mut Function, group: &AccessGroup) {
-        let (_, last) = group.fields[group.fields.len() - 1];
+        let (at, last) = self.at_end(func, group.block, true);
         let values: Vec<Value> = self.fields.iter().map(|&inst| func.dfg.inst(inst).args[1]).collect();
-        let (at, loc) = (position(func, group.block, last), func.locs[last]);
+        let (loc, pointer) = (func.locs[last], func.dfg.inst(last).args[0]);
         let lane = self.ty.lane();
         let mut b = Builder::before(func, group.block, at);
         b.set_loc(loc);
@@ -195,18 +311,10 @@ impl FieldRecord {
             .map(|value| if b.ty(value) == lane { value } else { b.cast(Opcode::Bitcast, value, lane) })
             .collect();
         let whole = b.vec(&parts);
-        let (base, index, scale) = group.base;
-        let pointer = b.addr(base, index, scale, self.disp);
+        let pointer = self.address(&mut b, group, (last, pointer));
         b.store(pointer, whole, self.mem);
         for &inst in &self.fields {
             func.layout.remove_inst(inst);
         }
-    }
-}
-
-fn position(func: &Function, block: Block, inst: Inst) -> usize {
-    match func.layout.insts(block).iter().position(|&other| other == inst) {
-        Some(position) => position,
-        None => unreachable!("broken invariant: an access that its block does not know"),
     }
 }

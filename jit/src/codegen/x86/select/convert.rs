@@ -2,11 +2,11 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::ops::ConvertOp;
-use clift_kir::{Elem, FloatCond, Imm, Inst, Type};
+use clift_kir::{Elem, FloatCond, Imm, Inst, Rounding, Type};
 use regalloc2::VReg;
 
 use super::float::predicate;
-use super::{ExtraOperands, NO_DIGIT, RegMem, Selector, broadcast_row, size};
+use super::{ExtraOperands, NO_DIGIT, RegMem, Selector, broadcast_row, size, wrong_imm};
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -69,6 +69,16 @@ fn to_float(from: Elem, to: Elem, signed: bool) -> InstRow {
     }
 }
 
+/// The rounding mode of an instruction as its immediate byte.
+fn rounding(mode: Rounding) -> i64 {
+    match mode {
+        Rounding::NearestEven => 0,
+        Rounding::Down => 1,
+        Rounding::Up => 2,
+        Rounding::TowardZero => 3,
+    }
+}
+
 /// A mask as lanes of a given size.
 pub(super) fn mask_to_lanes(bytes: u32) -> InstRow {
     match bytes {
@@ -126,6 +136,15 @@ impl Selector<'_> {
                 };
                 let rest = self.vector_constant(&ConstData::splat(Type::vector(Elem::I32, 4), 0));
                 self.v2(row, size(from), rest, RegMem::Register(a))
+            }
+            O::FptoFp if from.elem == Elem::F16 => self.v1(t::VCVTPH2PS, size(to), RegMem::Register(a)),
+            O::FptoFp if to.elem == Elem::F16 => {
+                let Imm::Convert(mode) = &data.imm else { wrong_imm(&data.imm) };
+                let immediate = Some((rounding(mode.rounding), 1));
+                let result = self.fresh(ZMM);
+                let more = ExtraOperands { immediate, ..ExtraOperands::default() };
+                self.push_row(t::VCVTPS2PH, size(from), Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
+                result
             }
             O::FptoFp => match (from.is_vector(), to.elem == Elem::F64) {
                 (true, true) => self.v1(t::VCVTPS2PD, longer, RegMem::Register(a)),

@@ -58,6 +58,26 @@ fn bits(size: OperandSize) -> u32 {
     }
 }
 
+/// The instruction that interleaves one half of each 128 bits of two vectors, if `lanes` are that. Lanes of the second vector
+/// follow those of the first.
+fn interleaving(from: Type, lanes: &[u32]) -> Option<InstRow> {
+    let bytes = from.elem.bytes();
+    let held = 16 / bytes.max(1);
+    if bytes < 4 || from.is_bool() || from.lanes() < held {
+        return None;
+    }
+    let rows = [(4, 0, t::VPUNPCKLDQ), (4, 8, t::VPUNPCKHDQ), (8, 0, t::VPUNPCKLQDQ), (8, 8, t::VPUNPCKHQDQ)];
+    let matches = |unit: u32, start: u32| {
+        let expected = |lane: u32| {
+            let (first, group) = (lane / held * held, lane % held / unit);
+            first + start + group / 2 * unit + lane % unit + if group % 2 == 1 { from.lanes() } else { 0 }
+        };
+        lanes.iter().zip(0..).all(|(&lane, at)| lane == expected(at))
+    };
+    let fits = |&&(unit, start, _): &&(u32, u32, InstRow)| unit >= bytes && matches(unit / bytes, start / bytes);
+    rows.iter().find(fits).map(|&(_, _, row)| row)
+}
+
 impl Selector<'_> {
     pub(super) fn leaf_op(&mut self, op: LeafOp, inst: Inst) {
         use LeafOp as O;
@@ -433,6 +453,9 @@ impl Selector<'_> {
         if words && size(from) == OperandSize::X && size(to) == OperandSize::X {
             let immediate = lanes.iter().rev().fold(0, |bits, &lane| bits << 2 | i64::from(lane));
             return self.v1_imm(t::VPSHUFD, OperandSize::X, RegMem::Register(a), immediate);
+        }
+        if let Some(row) = interleaving(from, &lanes).filter(|_| to.lanes() == count) {
+            return self.v2(row, size(to), a, RegMem::Register(b));
         }
         self.permute(a, b, from, to, &lanes, alone)
     }

@@ -22,6 +22,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
     let one = [
         table::SHIFT_IMM,
         table::KSHIFTRQ,
+        table::VCVTPS2PH,
         table::VRNDSCALEPS,
         table::VRNDSCALEPD,
         table::VRNDSCALESS,

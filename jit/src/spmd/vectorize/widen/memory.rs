@@ -319,6 +319,11 @@ impl Widener<'_> {
             }
             Pattern::Window(_) | Pattern::Scattered => {
                 self.note_scattered(pointer, false);
+                let rows = if mask.is_none() { self.row_addresses(pointer, ty, mem) } else { None };
+                if let Some(rows) = rows {
+                    let packs = self.load_rows(&rows, ty, element);
+                    return self.set(result, WideForm::Packs(packs));
+                }
                 WideForm::Packs(self.gather(pointer, ty, element, mask))
             }
         };
@@ -648,7 +653,14 @@ impl Widener<'_> {
             | Pattern::Window(_)
             | Pattern::Scattered => {
                 self.note_scattered(pointer, true);
-                self.scatter(pointer, value, element, mask);
+                let rows = if mask.is_none() { self.row_addresses(pointer, ty, mem) } else { None };
+                match rows {
+                    Some(rows) => {
+                        let packs = self.packs(value);
+                        self.store_rows(&rows, &packs, ty, element);
+                    }
+                    None => self.scatter(pointer, value, element, mask),
+                }
             }
         }
     }

@@ -16,8 +16,8 @@
 //! - `how.rs`: what happens to each op, by class;
 //! - `control.rs`: blocks, edges, masks;
 //! - `forms.rs`: values in their forms, and variables;
-//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `collective.rs`: exchange between lanes; `perlane.rs`:
-//!   instructions without a vector form.
+//! - `inst.rs`: instructions without effects; `memory.rs`: accesses; `rows.rs`: accesses to a vector for each lane;
+//!   `collective.rs`: exchange between lanes; `perlane.rs`: instructions without a vector form.
 
 mod collective;
 mod control;
@@ -26,6 +26,7 @@ pub(crate) mod how;
 mod inst;
 mod memory;
 mod perlane;
+mod rows;
 
 use clift_kir::analysis::{DomTree, UseCounts};
 use clift_kir::inst::Imm;

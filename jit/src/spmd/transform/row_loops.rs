@@ -1,0 +1,548 @@
+//! Row loops: several iterations at once of loops in which each lane walks along a row of its own.
+//!
+//! ```text
+//! for (k = first; k != limit; k++)           for (; limit - k >= 4; k += 4)
+//!     sum += a[i * n + k];                       four = elements k to k + 3 of the row; sum += four.x; ...
+//!                                            for (; k != limit; k++)
+//!                                                sum += a[i * n + k];
+//! ```
+//!
+//! Neighbouring lanes are a row apart, so an access to one element of each row is a gather or scatter. Several elements of one
+//! row are a vector, which is accessed whole ([rows](crate::spmd::vectorize::widen)). The loop must be one block that lanes leave
+//! together, after a number of iterations that is known before.
+//!
+//! Loads move to the start of the four iterations, and stores to their end. No access that they pass may be to the same memory:
+//! either it cannot be, or a test before the loop shows for the iterations to come that it is not.
+
+use clift_kir::analysis::{Loop, LoopId};
+use clift_kir::dfg::ValueDef;
+use clift_kir::{
+    Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value,
+    WrapFlags,
+};
+use rustc_hash::FxHashMap;
+
+use super::normalize::{self, NormalForm};
+use crate::passes::clone_inst;
+use crate::spmd::analysis::divergence::Divergence;
+use crate::spmd::analysis::shape::{Scope, Shape};
+use crate::spmd::vectorize::widen::record_step;
+
+/// Iterations at once.
+const ITERATIONS: i64 = 4;
+/// Bytes of a vector that is accessed whole.
+const PIECE_BYTES: u32 = 16;
+/// The most instructions of an iteration.
+const MAX_INSTS: usize = 64;
+/// The most pairs of accesses that a test before the loop compares.
+const MAX_TESTS: usize = 4;
+/// How many definitions deep addresses are looked through.
+const MAX_DEPTH: u32 = 24;
+
+/// Executes several iterations of row loops at once in a kernel, for packs of `lanes` lanes. `None` if it has no such loops.
+pub(crate) fn run(normal: &NormalForm, lanes: u32) -> Option<NormalForm> {
+    let loops: Vec<CountedLoop> =
+        normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data)).collect();
+    if lanes == 1 || !loops.iter().any(|counted| counted.walks(&normal.func)) {
+        return None;
+    }
+    let divergence = normal.divergence(lanes, true);
+    let plans: Vec<RowPlan> =
+        loops.into_iter().filter_map(|counted| RowPlan::of(normal, &divergence, counted, lanes)).collect();
+    if plans.is_empty() {
+        return None;
+    }
+    let mut func = normal.func.clone();
+    for plan in &plans {
+        plan.apply(&mut func);
+    }
+    normalize::run(&func)
+}
+
+/// A loop of one block whose number of iterations is known before.
+struct CountedLoop {
+    /// The only block besides the latch.
+    body: Block,
+    latch: Block,
+    preheader: Block,
+    /// The counter, which grows by one.
+    counter: Value,
+    /// The next counter with which the loop is left.
+    limit: Value,
+    /// Which of the branch's targets leaves the loop.
+    leaves: usize,
+}
+
+impl CountedLoop {
+    fn of(normal: &NormalForm, id: LoopId, data: &Loop) -> Option<CountedLoop> {
+        let NormalForm { func, cfg, loops, .. } = normal;
+        let (&[latch], body) = (data.latches.as_slice(), data.header) else { return None };
+        let jumps = func.layout.insts(latch).len() == 1;
+        if data.blocks.len() != 2 || latch == body || !jumps || func.layout.is_cold(body) {
+            return None;
+        }
+        if func.layout.insts(body).len() > MAX_INSTS {
+            return None;
+        }
+        let preheader = cfg.preds(body).iter().copied().find(|&pred| pred != latch)?;
+        let branch = func.dfg.inst(func.layout.terminator(body)?);
+        let Imm::Branch(calls) = &branch.imm else { return None };
+        let leaves = match [loops.contains(id, calls[0].block), loops.contains(id, calls[1].block)] {
+            [false, true] => 0,
+            [true, false] => 1,
+            [true, true] | [false, false] => return None,
+        };
+        let test = func.dfg.inst(func.dfg.def_inst(branch.args[0])?);
+        let ends_when_equal = match (&test.imm, leaves) {
+            (Imm::IntCond(IntCond::Eq), 0) | (Imm::IntCond(IntCond::Ne), 1) => test.op == Opcode::Icmp,
+            _ => false,
+        };
+        let &[a, b] = test.args.as_slice() else { return None };
+        if !ends_when_equal {
+            return None;
+        }
+        let outside = |value: Value| block_of(func, value).is_none_or(|at| !loops.contains(id, at));
+        let (next, limit) = if outside(b) { (a, b) } else { (b, a) };
+        let step = func.dfg.inst(func.dfg.def_inst(next)?);
+        let (Opcode::Iadd, &[counter, one]) = (step.op, step.args.as_slice()) else { return None };
+        let index = func.dfg.params(body).iter().position(|&param| param == counter)?;
+        let counted = outside(limit)
+            && func.dfg.as_splat_bits(one) == Some(1)
+            && passed(func, body, latch, body, index) == Some(next);
+        counted.then_some(CountedLoop { body, latch, preheader, counter, limit, leaves })
+    }
+
+    /// Whether there is an access to neighbouring elements in successive iterations.
+    fn walks(&self, func: &Function) -> bool {
+        func.layout.insts(self.body).iter().any(|&inst| {
+            let data = func.dfg.inst(inst);
+            let accessed = if data.op == Opcode::Load {
+                func.dfg.result(inst)
+            } else if data.op == Opcode::Store {
+                data.args[1]
+            } else {
+                return false;
+            };
+            self.growth(func, data.args[0], MAX_DEPTH) == Some(func.dfg.ty(accessed).bytes().into())
+        })
+    }
+
+    /// What a parameter of the body becomes in the next iteration.
+    fn next_of(&self, func: &Function, param: Value) -> Option<Value> {
+        let index = func.dfg.params(self.body).iter().position(|&other| other == param)?;
+        passed(func, self.body, self.latch, self.body, index)
+    }
+
+    /// By how much a value grows in each iteration, if it is the same in all and no extension hides that it wraps.
+    fn growth(&self, func: &Function, value: Value, depth: u32) -> Option<i64> {
+        if block_of(func, value) != Some(self.body) {
+            return Some(0);
+        }
+        let of = |value: Value| self.growth(func, value, depth.checked_sub(1)?);
+        let Some(inst) = func.dfg.def_inst(value) else {
+            let next = self.next_of(func, value)?;
+            if next == value {
+                return Some(0);
+            }
+            let data = func.dfg.inst(func.dfg.def_inst(next)?);
+            return match (data.op, data.args.as_slice(), &data.imm) {
+                (Opcode::Iadd, &[from, by], _) if from == value => signed(func, by),
+                (Opcode::Addr, &[from], &Imm::Addr { disp, .. }) if from == value => Some(disp),
+                _ => None,
+            };
+        };
+        let data = func.dfg.inst(inst);
+        match (data.op, data.args.as_slice()) {
+            (Opcode::Iadd, &[a, b]) => of(a)?.checked_add(of(b)?),
+            (Opcode::Isub, &[a, b]) => of(a)?.checked_sub(of(b)?),
+            (Opcode::Imul, &[a, b]) => match (of(a)?, of(b)?) {
+                (0, 0) => Some(0),
+                (growth, 0) => growth.checked_mul(signed(func, b)?),
+                (0, growth) => growth.checked_mul(signed(func, a)?),
+                _ => None,
+            },
+            (Opcode::Shl, &[a, count]) => {
+                let count = func.dfg.as_splat_bits(count).filter(|&count| count < 32)?;
+                of(a)?.checked_mul(1 << count)
+            }
+            (Opcode::Addr, &[base]) => of(base),
+            (Opcode::Addr, &[base, index]) => {
+                let &Imm::Addr { scale, .. } = &data.imm else { return None };
+                of(base)?.checked_add(of(index)?.checked_mul(i64::try_from(scale).ok()?)?)
+            }
+            (Opcode::SpaceCast, &[from]) => of(from),
+            (Opcode::Sext, &[from]) if self.never_wraps(func, from, WrapFlags::NO_SIGNED, depth) => of(from),
+            (Opcode::Zext, &[from]) if self.never_wraps(func, from, WrapFlags::NO_UNSIGNED, depth) => of(from),
+            _ if data.op.is_pure() && !data.args.is_empty() => {
+                let same = data.args.iter().all(|&arg| of(arg) == Some(0));
+                same.then_some(0)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value does not wrap in the iterations that are executed at once: the counter is tested before, and of other
+    /// values the source promises it.
+    fn never_wraps(&self, func: &Function, value: Value, flag: WrapFlags, depth: u32) -> bool {
+        if value == self.counter || block_of(func, value) != Some(self.body) {
+            return true;
+        }
+        let Some(inst) = func.dfg.def_inst(value).filter(|_| depth > 0) else { return false };
+        let data = func.dfg.inst(inst);
+        data.imm.wrap().contains(flag) && matches!(data.op, Opcode::Iadd | Opcode::Isub | Opcode::Imul | Opcode::Shl)
+    }
+}
+
+/// What one block passes to a parameter of another one through a third.
+fn passed(func: &Function, from: Block, through: Block, to: Block, index: usize) -> Option<Value> {
+    let jump = func.dfg.targets(func.layout.terminator(through)?).into_iter().find(|call| call.block == to)?;
+    let arg = *jump.args.get(index)?;
+    let Some(param) = func.dfg.params(through).iter().position(|&param| param == arg) else { return Some(arg) };
+    let edge = func.dfg.targets(func.layout.terminator(from)?).into_iter().find(|call| call.block == through)?;
+    edge.args.get(param).copied()
+}
+
+/// The block in which a value is defined.
+fn block_of(func: &Function, value: Value) -> Option<Block> {
+    match func.dfg.def(value) {
+        ValueDef::Param(block, _) => Some(block),
+        ValueDef::Result(inst, _) => func.layout.block_of(inst),
+    }
+}
+
+/// A constant as a signed number.
+fn signed(func: &Function, value: Value) -> Option<i64> {
+    let bits = func.dfg.as_splat_bits(value)?;
+    let unused = 64 - func.dfg.ty(value).elem.bits();
+    Some((bits << unused) as i64 >> unused)
+}
+
+/// An access of the loop.
+#[derive(Clone, Copy)]
+struct Access {
+    inst: Inst,
+    is_store: bool,
+    pointer: Value,
+    ty: Type,
+    mem: MemInfo,
+    /// By how many bytes the address grows in each iteration.
+    growth: Option<i64>,
+    /// Whether lanes access elements of rows that are next to each other in successive iterations.
+    is_row: bool,
+}
+
+impl Access {
+    fn bytes(&self) -> i64 {
+        self.ty.bytes().into()
+    }
+
+    /// Whether the two touch different memory in all iterations, whatever the addresses are, or the same element in one iteration,
+    /// `in_order` of which load and store are moved.
+    fn is_apart(&self, func: &Function, other: &Access, in_order: bool) -> bool {
+        let space = |access: &Access| func.dfg.ty(access.pointer).elem.space().unwrap_or(Space::Generic);
+        let classes = self.mem.alias != other.mem.alias && self.mem.alias != 0 && other.mem.alias != 0;
+        let same_element =
+            self.pointer == other.pointer && self.ty.bytes() == other.ty.bytes() && self.is_row && in_order;
+        classes || !space(self).may_alias(space(other)) || same_element
+    }
+}
+
+/// What becomes of a loop.
+struct RowPlan {
+    counted: CountedLoop,
+    /// The accesses to rows.
+    rows: Vec<Access>,
+    /// Pairs of accesses that a test has to find apart.
+    tests: Vec<(Access, Access)>,
+}
+
+impl RowPlan {
+    fn of(normal: &NormalForm, divergence: &Divergence, counted: CountedLoop, lanes: u32) -> Option<RowPlan> {
+        let func = &normal.func;
+        let is_uniform = |value: Value| divergence.shape(value).is_uniform(Scope::Pack);
+        if !is_uniform(counted.counter) || !is_uniform(counted.limit) {
+            return None;
+        }
+        let mut accesses = Vec::new();
+        for &inst in func.layout.insts(counted.body) {
+            let data = func.dfg.inst(inst);
+            match data.op.info().effects {
+                Effects::Pure | Effects::Terminator => continue,
+                Effects::Read | Effects::Write if matches!(data.op, Opcode::Load | Opcode::Store) => {}
+                Effects::Read | Effects::Write | Effects::ReadWrite | Effects::Convergent => return None,
+            }
+            let Imm::Mem(mem) = data.imm else { return None };
+            if mem.volatile {
+                return None;
+            }
+            let (is_store, pointer) = (data.op == Opcode::Store, data.args[0]);
+            let ty = func.dfg.ty(if is_store { data.args[1] } else { func.dfg.result(inst) });
+            let growth = counted.growth(func, pointer, MAX_DEPTH);
+            let mut access = Access { inst, is_store, pointer, ty, mem, growth, is_row: false };
+            access.is_row = is_row(func, divergence, &access, lanes);
+            accesses.push(access);
+        }
+        let mut tests = Vec::new();
+        // An access that passes another one which may touch the same memory stays where it is.
+        for at in 0..accesses.len() {
+            if !accesses[at].is_row {
+                continue;
+            }
+            let row = accesses[at];
+            let mut own = Vec::new();
+            let mut possible = true;
+            for (place, other) in accesses.iter().enumerate() {
+                // Loads of rows become earlier, stores later.
+                let (earlier, later) = if place < at { (other, &row) } else { (&row, other) };
+                let in_order = !earlier.is_store || later.is_store;
+                let both_load = !other.is_store && !row.is_store;
+                if place == at || both_load || row.is_apart(func, other, in_order) {
+                    continue;
+                }
+                possible &= other.growth.is_some_and(|growth| growth >= 0) && other.ty.bytes() > 0;
+                own.push((row, *other));
+            }
+            own.retain(|&(a, b): &(Access, Access)| {
+                !tests.iter().any(|&(c, d): &(Access, Access)| (c.inst, d.inst) == (b.inst, a.inst))
+            });
+            if possible && tests.len() + own.len() <= MAX_TESTS {
+                tests.append(&mut own);
+            } else {
+                accesses[at].is_row = false;
+            }
+        }
+        let rows: Vec<Access> = accesses.into_iter().filter(|access| access.is_row).collect();
+        (!rows.is_empty()).then_some(RowPlan { counted, rows, tests })
+    }
+
+    /// Inserts the loop of several iterations before the loop, which remains for the rest.
+    fn apply(&self, func: &mut Function) {
+        let CountedLoop { body, preheader, limit, leaves, .. } = self.counted;
+        let Some(entry) = func.layout.terminator(preheader) else { return };
+        let Some(edge) = func.dfg.targets(entry).into_iter().find(|call| call.block == body).cloned() else { return };
+        func.layout.remove_inst(entry);
+        let mut at_start: FxHashMap<Value, Value> =
+            func.dfg.params(body).iter().copied().zip(edge.args.iter().copied()).collect();
+        // Before the loop: the rows' addresses, and whether there are enough iterations of accesses that are apart.
+        let starts: Vec<Value> =
+            self.rows.iter().map(|row| self.computed(func, preheader, row.pointer, &mut at_start)).collect();
+        let counter = at_start[&self.counted.counter];
+        let mut possible = self.enough(func, preheader, counter, true);
+        for (a, b) in &self.tests {
+            let overlap = self.overlap(func, preheader, (a, b), counter, &mut at_start);
+            let mut at = Builder::at_end(func, preheader);
+            let any = at.value(Opcode::PackAny, &[overlap], Imm::None, Type::B1);
+            let apart = at.int1(Opcode::Not, any);
+            possible = at.int2(Opcode::And, possible, apart);
+        }
+        let (several, rest) = (func.append_block(), func.append_block());
+        let params: Vec<Value> = func.dfg.params(body).to_vec();
+        let mut values: FxHashMap<Value, Value> = params
+            .iter()
+            .map(|&param| {
+                let ty = func.dfg.ty(param);
+                (param, func.dfg.append_param(several, ty))
+            })
+            .collect();
+        let done = func.dfg.append_param(several, Type::I64);
+        let mut at = Builder::at_end(func, preheader);
+        let zero = at.iconst(Type::I64, 0);
+        let into: Vec<Value> = edge.args.iter().copied().chain([zero]).collect();
+        at.branch(possible, BlockCall::new(several, &into), edge);
+        let Some(branch) = func.layout.terminator(body) else { return };
+        let mut exit = func.dfg.targets(branch)[leaves].clone();
+        let stores = self.iterations(func, several, (&starts, done), &mut values, &mut exit.args);
+        for (row, (start, stored)) in self.rows.iter().zip(starts.iter().zip(stores)) {
+            if row.is_store {
+                self.store(func, several, row, (*start, done), &stored);
+            }
+        }
+        // Again, or the rest.
+        let counter = values[&self.counted.counter];
+        let again = self.enough(func, several, counter, false);
+        let args: Vec<Value> = params.iter().map(|param| values[param]).collect();
+        let mut at = Builder::at_end(func, several);
+        let four = at.iconst(Type::I64, ITERATIONS);
+        let more = at.int2(Opcode::Iadd, done, four);
+        let around: Vec<Value> = args.iter().copied().chain([more]).collect();
+        at.branch(again, BlockCall::new(several, &around), BlockCall::new(rest, &[]));
+        let mut at = Builder::at_end(func, rest);
+        let ended = at.icmp(IntCond::Eq, counter, limit);
+        at.branch(ended, exit, BlockCall::new(body, &args));
+    }
+
+    /// Whether several iterations remain. Before the first ones, also whether the counter reaches its limit without wrapping.
+    fn enough(&self, func: &mut Function, block: Block, counter: Value, first: bool) -> Value {
+        let limit = self.counted.limit;
+        let mut at = Builder::at_end(func, block);
+        let ty = at.ty(counter);
+        let left = at.int2(Opcode::Isub, limit, counter);
+        let four = at.iconst(ty, ITERATIONS);
+        let mut enough = at.icmp(IntCond::Uge, left, four);
+        if first {
+            for cond in [IntCond::Slt, IntCond::Ult] {
+                let grows = at.icmp(cond, counter, limit);
+                enough = at.int2(Opcode::And, enough, grows);
+            }
+        }
+        enough
+    }
+
+    /// Whether two accesses overlap in the iterations to come.
+    fn overlap(
+        &self,
+        func: &mut Function,
+        block: Block,
+        (a, b): (&Access, &Access),
+        counter: Value,
+        values: &mut FxHashMap<Value, Value>,
+    ) -> Value {
+        let mut range = |func: &mut Function, access: &Access| {
+            let start = self.computed(func, block, access.pointer, values);
+            let mut at = Builder::at_end(func, block);
+            let start = at.cast(Opcode::PtrToInt, start, Type::I64);
+            let left = at.int2(Opcode::Isub, self.counted.limit, counter);
+            let left = at.int_resize(left, Elem::I64, false);
+            let growth = at.iconst(Type::I64, access.growth.unwrap_or(0));
+            let length = at.int2(Opcode::Imul, left, growth);
+            let last = at.iconst(Type::I64, access.bytes());
+            let length = at.int2(Opcode::Iadd, length, last);
+            (start, at.int2(Opcode::Iadd, start, length))
+        };
+        let ((start_a, end_a), (start_b, end_b)) = (range(func, a), range(func, b));
+        let mut at = Builder::at_end(func, block);
+        let first = at.icmp(IntCond::Ult, start_a, end_b);
+        let second = at.icmp(IntCond::Ult, start_b, end_a);
+        at.int2(Opcode::And, first, second)
+    }
+
+    /// A value of the body, computed at the end of another block from what `values` says.
+    fn computed(&self, func: &mut Function, block: Block, value: Value, values: &mut FxHashMap<Value, Value>) -> Value {
+        if let Some(&made) = values.get(&value) {
+            return made;
+        }
+        let Some(inst) = func.dfg.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(self.counted.body))
+        else {
+            return value;
+        };
+        for arg in func.dfg.inst(inst).args.clone() {
+            self.computed(func, block, arg, values);
+        }
+        let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
+        func.layout.append_inst(block, made);
+        let made = func.dfg.result(made);
+        values.insert(value, made);
+        made
+    }
+
+    /// Copies the iterations into a block. `values` has the parameters' values before them, and after them; `exit` becomes what the
+    /// last one passes to the loop's exit. Returns the values that each row's store has in the iterations.
+    fn iterations(
+        &self,
+        func: &mut Function,
+        block: Block,
+        (starts, done): (&[Value], Value),
+        values: &mut FxHashMap<Value, Value>,
+        exit: &mut [Value],
+    ) -> Vec<Vec<Value>> {
+        let body = self.counted.body;
+        let mut loaded: FxHashMap<Inst, Vec<Value>> = FxHashMap::default();
+        for (row, &start) in self.rows.iter().zip(starts) {
+            if !row.is_store {
+                loaded.insert(row.inst, self.load(func, block, row, (start, done)));
+            }
+        }
+        let mut stored: Vec<Vec<Value>> = vec![Vec::new(); self.rows.len()];
+        let insts: Vec<Inst> = func.layout.insts(body).to_vec();
+        let params: Vec<Value> = func.dfg.params(body).to_vec();
+        for iteration in 0..ITERATIONS as usize {
+            for &inst in &insts {
+                let data = func.dfg.inst(inst);
+                if data.op.info().effects == Effects::Terminator {
+                    continue;
+                }
+                if let Some(elements) = loaded.get(&inst) {
+                    values.insert(func.dfg.result(inst), elements[iteration]);
+                } else if let Some(row) = self.rows.iter().position(|row| row.inst == inst) {
+                    let value = data.args[1];
+                    stored[row].push(values.get(&value).copied().unwrap_or(value));
+                } else {
+                    let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
+                    func.layout.append_inst(block, made);
+                    for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(made)) {
+                        values.insert(old, new);
+                    }
+                }
+            }
+            if iteration + 1 == ITERATIONS as usize {
+                for arg in &mut *exit {
+                    *arg = values.get(arg).copied().unwrap_or(*arg);
+                }
+            }
+            let next: Vec<Option<Value>> = params.iter().map(|&param| self.counted.next_of(func, param)).collect();
+            let next: Vec<Value> = next
+                .iter()
+                .zip(&params)
+                .map(|(next, &param)| {
+                    let next = next.unwrap_or(param);
+                    values.get(&next).copied().unwrap_or(next)
+                })
+                .collect();
+            values.extend(params.iter().copied().zip(next));
+        }
+        stored
+    }
+
+    /// The pieces of a row in several iterations: the type of each, and the bytes from the first one.
+    fn pieces(row: &Access) -> (Type, Vec<i64>) {
+        let count = (PIECE_BYTES / row.ty.bytes()).min(ITERATIONS as u32);
+        let ty = row.ty.with_lanes(count);
+        (ty, (0..ITERATIONS).step_by(count as usize).map(|first| first * row.bytes()).collect())
+    }
+
+    /// Loads the elements of a row in several iterations.
+    fn load(&self, func: &mut Function, block: Block, row: &Access, (start, done): (Value, Value)) -> Vec<Value> {
+        let (ty, places) = Self::pieces(row);
+        let loc = func.locs[row.inst];
+        let mut at = Builder::at_end(func, block);
+        at.set_loc(loc);
+        let mut elements = Vec::new();
+        for disp in places {
+            let address = at.addr(start, Some(done), row.bytes() as u64, disp);
+            let piece = at.load(ty, address, row.mem);
+            elements.extend((0..ty.lanes()).map(|lane| at.extract(piece, lane)));
+        }
+        elements
+    }
+
+    /// Stores the elements of a row in several iterations.
+    fn store(&self, func: &mut Function, block: Block, row: &Access, (start, done): (Value, Value), values: &[Value]) {
+        let (ty, places) = Self::pieces(row);
+        let loc = func.locs[row.inst];
+        let mut at = Builder::at_end(func, block);
+        at.set_loc(loc);
+        for (disp, piece) in places.into_iter().zip(values.chunks(ty.lanes() as usize)) {
+            let address = at.addr(start, Some(done), row.bytes() as u64, disp);
+            let piece = at.vec(piece);
+            at.store(address, piece, row.mem);
+        }
+    }
+}
+
+/// Whether an access is to an element of a row: in successive iterations to neighbouring elements, and in neighbouring lanes to
+/// elements that are far from each other.
+fn is_row(func: &Function, divergence: &Divergence, access: &Access, lanes: u32) -> bool {
+    let ty = access.ty;
+    let private = func.dfg.ty(access.pointer).elem.space() == Some(Space::Private);
+    if private || ty.is_vector() || ty.is_ptr() || ty.is_bool() || access.growth != Some(access.bytes()) {
+        return false;
+    }
+    match divergence.shape(access.pointer) {
+        Shape::Uniform(_) => false,
+        Shape::Affine { stride, .. } => record_step(stride, ty, lanes).is_none(),
+        Shape::Varying => match divergence.conditional(access.pointer) {
+            Some(on) => record_step(on.stride, ty, lanes).is_none(),
+            None => !divergence.has_known_distances(access.pointer),
+        },
+    }
+}
