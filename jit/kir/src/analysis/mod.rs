@@ -4,6 +4,7 @@
 //! - [`DomTree`]: dominators and post-dominators;
 //! - [`Frontiers`]: dominance frontiers;
 //! - [`LoopForest`]: natural loops, and whether the graph is irreducible;
+//! - [`cyclic_components`]: the cycles of an irreducible graph;
 //! - [`Liveness`]: values live into each block;
 //! - [`Cold`]: cold blocks;
 //! - [`UseCounts`]: how often each value is used; [`Users`]: by which instructions;
@@ -11,6 +12,7 @@
 
 mod cfg;
 mod cold;
+mod cycles;
 mod dom;
 mod frontiers;
 mod liveness;
@@ -20,6 +22,7 @@ mod written;
 
 pub use cfg::Cfg;
 pub use cold::Cold;
+pub use cycles::cyclic_components;
 pub use dom::DomTree;
 pub use frontiers::Frontiers;
 pub use liveness::Liveness;

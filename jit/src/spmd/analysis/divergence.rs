@@ -16,7 +16,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId, Users};
+use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId, Users, cyclic_components};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
 use clift_kir::ops::Uniformity;
@@ -266,7 +266,7 @@ impl<'a> Solver<'a> {
                 writers.extend(writer(func, inst).filter(|writer| written.insert((writer.space, writer.alias))));
             }
         }
-        let irreducible_cycles = if loops.irreducible() { components(cfg) } else { SecondaryMap::new() };
+        let irreducible_cycles = if loops.irreducible() { cyclic_components(cfg) } else { SecondaryMap::new() };
         Solver {
             func,
             cfg,
@@ -746,39 +746,6 @@ fn writer(func: &Function, inst: Inst) -> Option<Writer> {
     let space = func.dfg.ty(*data.args.first()?).elem.space()?;
     let alias = if let Imm::Mem(mem) = &data.imm { mem.alias } else { 0 };
     (space != Space::Private).then_some(Writer { inst, space, alias })
-}
-
-/// Numbers the strongly connected components that contain a cycle, from 1; 0 elsewhere.
-fn components(cfg: &Cfg) -> SecondaryMap<Block, u32> {
-    let mut component: SecondaryMap<Block, u32> = SecondaryMap::new();
-    let mut done: SecondaryMap<Block, bool> = SecondaryMap::new();
-    let mut next = 0;
-    // Kosaraju's algorithm: the reverse postorder already exists; walk the reversed graph from each block that has no component
-    // yet.
-    for &root in cfg.rpo() {
-        if done[root] {
-            continue;
-        }
-        let mut members = Vec::new();
-        let mut stack = vec![root];
-        done[root] = true;
-        while let Some(block) = stack.pop() {
-            members.push(block);
-            for &pred in cfg.preds(block) {
-                if !done[pred] {
-                    done[pred] = true;
-                    stack.push(pred);
-                }
-            }
-        }
-        if members.len() > 1 || cfg.succs(root).contains(&root) {
-            next += 1;
-            for block in members {
-                component[block] = next;
-            }
-        }
-    }
-    component
 }
 
 #[cfg(test)]
