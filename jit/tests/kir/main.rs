@@ -11,6 +11,7 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
+mod bitwise;
 mod shuffles;
 
 use std::path::Path;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         }
     }
     trials.push(Trial::test("shuffles", || Ok(shuffles::all()?)));
+    trials.push(Trial::test("bitwise expressions", || Ok(bitwise::all()?)));
     for part in 0..4 {
         trials.push(Trial::test(format!("random kernels {part}"), move || Ok(random_kernels(part)?)));
     }

@@ -23,6 +23,7 @@ mod int;
 mod lanes;
 mod memory;
 mod scan;
+mod ternary;
 mod values;
 mod vectors;
 
@@ -53,6 +54,7 @@ pub(super) struct Selected {
 
 /// Selects the instructions of a legal function.
 pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Selected {
+    let uses = UseCounts::new(func);
     let mut selector = Selector {
         legal: func,
         data,
@@ -63,7 +65,6 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
         vregs: 0,
         values: SecondaryMap::new(),
         targets: SecondaryMap::new(),
-        uses: UseCounts::new(func),
         needed: scan::needed(func),
         homes: SecondaryMap::new(),
         block: Block::from_u32(0),
@@ -71,6 +72,8 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
         addresses: scan::addresses(func),
         fused: scan::fused(func),
         taken_apart: scan::taken_apart(func),
+        cones: ternary::cones(func, &uses),
+        uses,
         pieces: FxHashMap::default(),
         pool: ConstantPool::default(),
         slots: FxHashMap::default(),
@@ -159,6 +162,8 @@ pub(super) struct Selector<'a> {
     fused: EntitySet<Value>,
     /// Vectors many of whose lanes a block extracts.
     taken_apart: FxHashSet<(Block, Value)>,
+    /// Bitwise ops that absorb others, by result.
+    cones: FxHashMap<Value, ternary::Cone>,
     /// The pieces of those that the current block has extracted so far.
     pieces: FxHashMap<(Value, lanes::Piece), VReg>,
     pool: ConstantPool,

@@ -123,6 +123,9 @@ fn predicate(cond: IntCond) -> (i64, bool) {
 impl Selector<'_> {
     pub(super) fn vector_int(&mut self, op: IntOp, inst: Inst, ty: Type) -> VReg {
         use IntOp as O;
+        if let Some(result) = self.ternary_logic(inst, ty) {
+            return result;
+        }
         let data = self.legal.dfg.inst(inst);
         let size = size(ty);
         match op {
