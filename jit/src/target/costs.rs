@@ -29,6 +29,10 @@ pub(crate) struct Throughputs {
     pub(crate) divide: f64,
     /// What a division of integers through floats takes beside the division: conversions, and the case of zero.
     pub(crate) convert_and_correct: f64,
+    /// A division of floats by an estimate of the reciprocal, with its Newton-Raphson steps.
+    pub(crate) divide_estimate: f64,
+    /// Divisions of 64-bit integers: a reciprocal, and two products with what they leave.
+    pub(crate) long_division: f64,
     /// A 64-bit multiplication, or the upper half of one: three multiplications of 32 bits.
     pub(crate) wide_multiply: f64,
     /// A call of a library function.
@@ -54,6 +58,8 @@ pub(crate) const LATENCIES: Latencies =
 pub(crate) const THROUGHPUTS: Throughputs = Throughputs {
     divide: 12.0,
     convert_and_correct: 5.0,
+    divide_estimate: 8.0,
+    long_division: 26.0,
     wide_multiply: 3.0,
     call: 40.0,
     atomic: 8.0,

@@ -12,6 +12,7 @@
 #![allow(unsafe_code, reason = "compiled kernels are called")]
 
 mod bitwise;
+mod divisions;
 mod shuffles;
 
 use std::path::Path;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
     }
     trials.push(Trial::test("shuffles", || Ok(shuffles::all()?)));
     trials.push(Trial::test("bitwise expressions", || Ok(bitwise::all()?)));
+    trials.push(Trial::test("divisions", || Ok(divisions::all(fuzz_seconds().is_some())?)));
     for part in 0..4 {
         trials.push(Trial::test(format!("random kernels {part}"), move || Ok(random_kernels(part)?)));
     }

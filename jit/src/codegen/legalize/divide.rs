@@ -1,7 +1,7 @@
 //! Division of vectors: by constants through multiplications, otherwise through floats. Nothing here traps, and division by zero
 //! has the result that the op defines.
 
-use clift_kir::{Elem, FpFlags, Imm, IntCond, Opcode};
+use clift_kir::{Elem, Imm, IntCond, Opcode};
 
 use super::{Legalizer, SplitValue};
 
@@ -38,42 +38,37 @@ fn signed_magic(magnitude: u64, bits: u32) -> Magic {
 impl Legalizer<'_> {
     /// Quotient or remainder, if vectors can compute it.
     pub(super) fn vector_division(&mut self, op: Opcode, a: &SplitValue, b: &SplitValue) -> Option<SplitValue> {
-        let bits = a.ty.elem.bits();
         let signed = matches!(op, Opcode::Sdiv | Opcode::Srem);
         let remainder = matches!(op, Opcode::Urem | Opcode::Srem);
-        let quotient = match self.constant_of_splat(b) {
-            Some(divisor) => match self.by_constant(a, divisor, signed, remainder) {
-                Some(ConstantDivision::Remainder(rest)) => return Some(rest),
-                Some(ConstantDivision::Quotient(quotient)) => Some(quotient),
-                None => None,
-            },
-            None => None,
-        };
-        let (quotient, checked) = match quotient {
-            Some(quotient) => (quotient, true),
-            None if bits < 64 => (self.through_floats(a, b, signed), false),
-            None => return None,
-        };
-        let value = if remainder {
-            let product = self.op2(Opcode::Imul, &quotient, b);
-            self.op2(Opcode::Isub, a, &product)
-        } else {
-            quotient
-        };
-        if checked {
-            return Some(value);
+        if let Some(divisor) = self.constant_of_splat(b)
+            && let Some(result) = self.by_constant(a, divisor, signed, remainder)
+        {
+            return Some(self.part_of_division(result, remainder, a, b));
         }
+        let result = self.through_floats(a, b, signed, remainder)?;
+        let value = self.part_of_division(result, remainder, a, b);
         let zero = self.splat_bits(a.ty, 0);
         let by_zero = self.compare(IntCond::Eq, b, &zero);
         Some(self.select(&by_zero, &zero, &value))
     }
 
+    /// The quotient, or the remainder that belongs to it.
+    fn part_of_division(&mut self, result: Division, remainder: bool, a: &SplitValue, b: &SplitValue) -> SplitValue {
+        match result {
+            Division::Quotient(quotient) if remainder => {
+                let product = self.op2(Opcode::Imul, &quotient, b);
+                self.op2(Opcode::Isub, a, &product)
+            }
+            Division::Quotient(value) | Division::Remainder(value) => value,
+        }
+    }
+
     /// Division by a constant, if it can be done without dividing.
-    fn by_constant(&mut self, a: &SplitValue, divisor: u64, signed: bool, remainder: bool) -> Option<ConstantDivision> {
+    fn by_constant(&mut self, a: &SplitValue, divisor: u64, signed: bool, remainder: bool) -> Option<Division> {
         let bits = a.ty.elem.bits();
         let zero = |this: &mut Self| this.splat_bits(a.ty, 0);
         if divisor == 0 {
-            return Some(ConstantDivision::Remainder(zero(self)));
+            return Some(Division::Remainder(zero(self)));
         }
         let negative = signed && divisor >> (bits - 1) != 0;
         let magnitude = if negative { divisor.wrapping_neg() & a.ty.elem.mask() } else { divisor };
@@ -81,9 +76,9 @@ impl Legalizer<'_> {
             let shift = magnitude.trailing_zeros();
             if !signed {
                 return Some(if remainder {
-                    ConstantDivision::Remainder(self.op2_bits(Opcode::And, a, magnitude - 1))
+                    Division::Remainder(self.op2_bits(Opcode::And, a, magnitude - 1))
                 } else {
-                    ConstantDivision::Quotient(self.op2_bits(Opcode::Lshr, a, shift.into()))
+                    Division::Quotient(self.op2_bits(Opcode::Lshr, a, shift.into()))
                 });
             }
             // Negative dividends need a bias, because the shift rounds down.
@@ -96,14 +91,18 @@ impl Legalizer<'_> {
             };
             if remainder {
                 let multiple = self.op2_bits(Opcode::And, &biased, magnitude.wrapping_neg());
-                return Some(ConstantDivision::Remainder(self.op2(Opcode::Isub, a, &multiple)));
+                return Some(Division::Remainder(self.op2(Opcode::Isub, a, &multiple)));
             }
             let quotient = self.op2_bits(Opcode::Ashr, &biased, shift.into());
-            return Some(ConstantDivision::Quotient(self.negated_if(negative, quotient)));
+            return Some(Division::Quotient(self.negated_if(negative, quotient)));
         }
-        let wide = a.ty.elem == Elem::I64 && self.multiplies_high_words(a.ty) && magnitude < 1 << 63;
-        if a.ty.elem != Elem::I32 && !wide {
-            // Narrower elements are as fast through floats.
+        let multiplies = match a.ty.elem {
+            Elem::I64 => self.multiplies_high_words(a.ty) && magnitude < 1 << 63,
+            Elem::I16 => (self.caps.native)(Opcode::Umulh, &Imm::None, Elem::I16, Elem::I16),
+            Elem::I8 => return self.byte_by_constant(a, divisor, signed, remainder),
+            elem => elem == Elem::I32,
+        };
+        if !multiplies {
             return None;
         }
         if !signed {
@@ -111,13 +110,13 @@ impl Legalizer<'_> {
             let factor = self.splat_bits(a.ty, magic.factor);
             let high = self.op2(Opcode::Umulh, a, &factor);
             if !magic.add {
-                return Some(ConstantDivision::Quotient(self.op2_bits(Opcode::Lshr, &high, magic.shift.into())));
+                return Some(Division::Quotient(self.op2_bits(Opcode::Lshr, &high, magic.shift.into())));
             }
             // Half of the sum; the sum itself needs one bit more.
             let rest = self.op2(Opcode::Isub, a, &high);
             let half = self.op2_bits(Opcode::Lshr, &rest, 1);
             let sum = self.op2(Opcode::Iadd, &half, &high);
-            return Some(ConstantDivision::Quotient(self.op2_bits(Opcode::Lshr, &sum, u64::from(magic.shift - 1))));
+            return Some(Division::Quotient(self.op2_bits(Opcode::Lshr, &sum, u64::from(magic.shift - 1))));
         }
         let magic = signed_magic(magnitude, bits);
         let factor = self.splat_bits(a.ty, magic.factor);
@@ -128,36 +127,26 @@ impl Legalizer<'_> {
         let shifted = self.op2_bits(Opcode::Ashr, &high, magic.shift.into());
         let sign = self.op2_bits(Opcode::Lshr, a, u64::from(bits - 1));
         let quotient = self.op2(Opcode::Iadd, &shifted, &sign);
-        Some(ConstantDivision::Quotient(self.negated_if(negative, quotient)))
+        Some(Division::Quotient(self.negated_if(negative, quotient)))
+    }
+
+    /// Division of bytes by a constant, as one of 16-bit elements.
+    fn byte_by_constant(&mut self, a: &SplitValue, divisor: u64, signed: bool, remainder: bool) -> Option<Division> {
+        let wide = self.extend(a, Elem::I16, signed);
+        let divisor = if signed { i64::from(divisor as i8) as u64 & Elem::I16.mask() } else { divisor };
+        Some(match self.by_constant(&wide, divisor, signed, remainder)? {
+            Division::Quotient(quotient) => Division::Quotient(self.truncate(&quotient, Elem::I8)),
+            Division::Remainder(rest) => Division::Remainder(self.truncate(&rest, Elem::I8)),
+        })
     }
 
     fn negated_if(&mut self, negative: bool, a: SplitValue) -> SplitValue {
         if negative { self.lanewise(Opcode::Ineg, &Imm::None, std::slice::from_ref(&a), a.ty) } else { a }
     }
-
-    /// Quotients computed as floats. They are exact after truncation: 16-bit quotients in single precision, 32-bit ones in
-    /// double.
-    fn through_floats(&mut self, a: &SplitValue, b: &SplitValue, signed: bool) -> SplitValue {
-        use Opcode as O;
-        let elem = a.ty.elem;
-        let to_float = if signed { O::StoFp } else { O::UtoFp };
-        let float = if elem == Elem::I32 { Elem::F64 } else { Elem::F32 };
-        let (x, y) = (self.convert(to_float, a, float), self.convert(to_float, b, float));
-        let imm = Imm::Fp(FpFlags::empty());
-        let quotient = self.lanewise(O::Fdiv, &imm, &[x.clone(), y], x.ty);
-        let quotient = self.lanewise(O::Trunc, &imm, std::slice::from_ref(&quotient), x.ty);
-        // Add a number whose last place is one: the low bits of the sum are the integer in two's complement.
-        let last_place = if elem == Elem::I32 { 1.5 * 2f64.powi(52) } else { 1.5 * 2f64.powi(23) };
-        let bits = clift_kir::eval::convert::round_f64(float, last_place, clift_kir::Rounding::NearestEven);
-        let last_place = self.splat_bits(x.ty, bits);
-        let sum = self.lanewise(O::Fadd, &imm, &[quotient, last_place], x.ty);
-        let sum = self.bitcast(&sum, x.ty.as_int());
-        self.truncate(&sum, elem)
-    }
 }
 
-/// The result of a division by a constant.
-enum ConstantDivision {
+/// What a division computed.
+pub(super) enum Division {
     Quotient(SplitValue),
     Remainder(SplitValue),
 }

@@ -26,6 +26,7 @@ mod arith;
 mod atomic;
 mod control;
 mod divide;
+mod divide_floats;
 mod float;
 mod lanes;
 mod masked;

@@ -205,7 +205,10 @@ impl ThroughputModel<'_> {
                 let (from, to) = (func.dfg.ty(data.args[0]), func.dfg.ty(result));
                 match data.op {
                     Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
-                        self.division(to, func.dfg.as_splat_bits(data.args[1]).is_some())
+                        let divisor = data.args[1];
+                        let constant = func.dfg.as_splat_bits(divisor).is_some();
+                        let shared = matches!(self.divergence.shape(divisor), Shape::Uniform(_));
+                        self.division(to, constant, shared)
                     }
                     op => self.computation(op, from, to),
                 }
@@ -254,11 +257,12 @@ impl ThroughputModel<'_> {
         self.machine.register_bits >= 256
     }
 
-    /// The cost of an integer division. Vectors multiply by the inverse of a constant, and divide numbers of at most 32 bits as
-    /// floats that have enough bits.
-    fn division(&self, ty: Type, constant: bool) -> (f64, f64) {
+    /// The cost of an integer division. Vectors multiply by the inverse of a constant or of a divisor that all lanes share, and
+    /// divide other numbers as floats that have enough bits, those of 64 bits in two steps.
+    fn division(&self, ty: Type, constant: bool, shared: bool) -> (f64, f64) {
         let components = f64::from(ty.lanes());
         let bits = ty.elem.bits();
+        let float = self.registers(if bits >= 32 { Elem::F64 } else { Elem::F32 });
         let (one, pack) = if constant {
             let multiply = 2.0 * THROUGHPUTS.wide_multiply;
             match bits {
@@ -266,11 +270,18 @@ impl ThroughputModel<'_> {
                 64 => (multiply, self.registers(ty.elem) * 3.0 * multiply),
                 _ => (multiply, self.registers(ty.elem) * multiply),
             }
-        } else if bits == 64 {
-            (THROUGHPUTS.divide, self.lanes * (THROUGHPUTS.divide + THROUGHPUTS.scattered))
         } else {
-            let (float, per_lane) = if bits == 32 { (Elem::F64, 2.0) } else { (Elem::F32, 0.7) };
-            (THROUGHPUTS.divide, self.lanes * per_lane + self.registers(float) * THROUGHPUTS.convert_and_correct)
+            let pack = match bits {
+                64 if !self.has_long_registers() => self.lanes * (THROUGHPUTS.divide + THROUGHPUTS.scattered),
+                64 => float * THROUGHPUTS.long_division,
+                _ if shared => THROUGHPUTS.divide + float * THROUGHPUTS.convert_and_correct,
+                _ if self.has_long_registers() => {
+                    float * (THROUGHPUTS.convert_and_correct + THROUGHPUTS.divide_estimate)
+                }
+                32 => self.lanes * 2.0 + float * THROUGHPUTS.convert_and_correct,
+                _ => self.lanes * 0.7 + float * THROUGHPUTS.convert_and_correct,
+            };
+            (THROUGHPUTS.divide, pack)
         };
         (components * one, components * pack)
     }

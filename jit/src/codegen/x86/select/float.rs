@@ -112,7 +112,7 @@ impl Selector<'_> {
             O::Trunc => self.rounded(ty, args[0], 3),
             O::Fcmp => {
                 let Imm::FloatCond(cond, _) = data.imm else { wrong_imm(&data.imm) };
-                let mask = self.compare_floats(cond, ty, args[0], args[1]);
+                let mask = self.compare_floats(cond, ty, args[0], args[1], None);
                 if ty.is_vector() {
                     mask
                 } else {
@@ -123,12 +123,13 @@ impl Selector<'_> {
         self.set(inst, register);
     }
 
-    /// A comparison, giving a mask; for scalars a mask of one bit.
-    fn compare_floats(&mut self, cond: FloatCond, ty: Type, a: Value, b: Value) -> VReg {
+    /// A comparison, giving a mask, of all lanes or of those in a mask; for scalars a mask of one bit.
+    pub(super) fn compare_floats(&mut self, cond: FloatCond, ty: Type, a: Value, b: Value, mask: Option<VReg>) -> VReg {
         let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
         let a = self.get(a);
         let b = self.operand(b);
-        let more = ExtraOperands { second: Some(a), immediate: Some((predicate(cond), 1)), ..ExtraOperands::default() };
+        let immediate = Some((predicate(cond), 1));
+        let more = ExtraOperands { second: Some(a), mask, immediate, ..ExtraOperands::default() };
         self.make(MASK, of(&CMP, ty), size(ty), b, more)
     }
 

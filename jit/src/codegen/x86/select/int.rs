@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::vectors::not_a_shift;
 use super::{AddressBase, ExtraOperands, Immediate, MemAddress, RegMem, Selector, size, wrong_imm};
 use crate::codegen::BooleanOp;
-use crate::codegen::x86::code::{Cond, GPR, InstKind, MASK, RAX, RCX, RDX, RegField, RmField, RowInst};
+use crate::codegen::x86::code::{Cond, GPR, InstKind, RAX, RCX, RDX, RegField, RmField, RowInst};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
@@ -48,65 +48,7 @@ impl Selector<'_> {
         self.set(inst, register);
     }
 
-    // -- masks and Booleans --
-
-    pub(super) fn mask2(&mut self, row: InstRow, a: VReg, b: VReg) -> VReg {
-        self.make(
-            MASK,
-            row,
-            OperandSize::X,
-            RegMem::Register(b),
-            ExtraOperands { second: Some(a), ..ExtraOperands::default() },
-        )
-    }
-
-    pub(super) fn mask_not(&mut self, a: VReg) -> VReg {
-        self.make(MASK, t::KNOTQ, OperandSize::X, RegMem::Register(a), ExtraOperands::default())
-    }
-
-    /// The operand of a complement that has no other use.
-    fn complement_of(&self, value: Value) -> Option<Value> {
-        let data = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
-        (data.op == Opcode::Not).then(|| data.args[0])
-    }
-
-    fn mask_op(&mut self, op: IntOp, inst: Inst) -> VReg {
-        use BooleanOp as O;
-        let op = BooleanOp::of(op);
-        let data = self.legal.dfg.inst(inst);
-        if op == O::And {
-            for (one, other) in [(0, 1), (1, 0)] {
-                if let Some(inner) = self.complement_of(data.args[one]) {
-                    let (a, b) = (self.get(inner), self.get(data.args[other]));
-                    return self.mask2(t::KANDNQ, a, b);
-                }
-            }
-        }
-        let a = self.get(data.args[0]);
-        let b = data.args.get(1).map(|&b| self.get(b)).unwrap_or(a);
-        match (op, &data.imm) {
-            (O::And, _) => self.mask2(t::KANDQ, a, b),
-            (O::Or, _) => self.mask2(t::KORQ, a, b),
-            (O::Xor, _) => self.mask2(t::KXORQ, a, b),
-            (O::Not, _) => self.mask_not(a),
-            (O::Compare, Imm::IntCond(cond)) => match cond {
-                IntCond::Ne => self.mask2(t::KXORQ, a, b),
-                IntCond::Eq => self.mask2(t::KXNORQ, a, b),
-                // True is 1 as an unsigned and -1 as a signed number.
-                IntCond::Ult | IntCond::Sgt => self.mask2(t::KANDNQ, a, b),
-                IntCond::Ugt | IntCond::Slt => self.mask2(t::KANDNQ, b, a),
-                IntCond::Ule | IntCond::Sge => {
-                    let not_a = self.mask_not(a);
-                    self.mask2(t::KORQ, not_a, b)
-                }
-                IntCond::Uge | IntCond::Sle => {
-                    let not_b = self.mask_not(b);
-                    self.mask2(t::KORQ, a, not_b)
-                }
-            },
-            (O::Compare, imm) => wrong_imm(imm),
-        }
-    }
+    // -- Booleans --
 
     fn bool_op(&mut self, op: IntOp, inst: Inst) -> VReg {
         use BooleanOp as O;

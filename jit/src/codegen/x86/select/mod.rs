@@ -21,7 +21,9 @@ mod estimate;
 mod float;
 mod int;
 mod lanes;
+mod masks;
 mod memory;
+mod products;
 mod scan;
 mod ternary;
 mod values;
@@ -75,6 +77,8 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
         cones: ternary::cones(func, &uses),
         uses,
         pieces: FxHashMap::default(),
+        high_multiplies: products::high_multiplies(func),
+        products: FxHashMap::default(),
         pool: ConstantPool::default(),
         slots: FxHashMap::default(),
         variables: 0,
@@ -166,6 +170,10 @@ pub(super) struct Selector<'a> {
     cones: FxHashMap<Value, ternary::Cone>,
     /// The pieces of those that the current block has extracted so far.
     pieces: FxHashMap<(Value, lanes::Piece), VReg>,
+    /// The factors of which blocks compute upper halves of products.
+    high_multiplies: FxHashSet<products::Factors>,
+    /// Products that the current block has computed so far; `true` for signed ones.
+    products: FxHashMap<(products::Factors, bool), products::Products>,
     pool: ConstantPool,
     slots: FxHashMap<Slot, u32>,
     variables: u32,
@@ -212,6 +220,7 @@ impl<'a> Selector<'a> {
         for (number, &block) in legal.layout.blocks().iter().enumerate() {
             self.block = block;
             self.pieces.clear();
+            self.products.clear();
             self.current = self.targets[block];
             self.order.push(self.current);
             if number == 0 {

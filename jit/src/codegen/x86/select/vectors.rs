@@ -74,13 +74,18 @@ const ROWS: [(Opcode, &LaneRows); 23] = [
 /// Whether vectors have an instruction for an op, or a sequence of instructions that is better than scalars.
 pub(in crate::codegen::x86) fn native(level: Avx512Level, op: Opcode, bytes: u32) -> bool {
     let saturates = matches!(op, Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat);
-    if saturates || matches!(op, Opcode::Ineg | Opcode::Not) {
+    if saturates || matches!(op, Opcode::Ineg | Opcode::Not) || is_high_multiply(op) && bytes == 4 {
         true
     } else if op == Opcode::Popcnt && level == Avx512Level::Skylake {
         bytes == 1
     } else {
         rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some())
     }
+}
+
+/// Whether an op gives the upper halves of products.
+pub(super) fn is_high_multiply(op: Opcode) -> bool {
+    matches!(op, Opcode::Umulh | Opcode::Smulh)
 }
 
 /// The rows of an op that is a single vector instruction.
@@ -154,8 +159,9 @@ impl Selector<'_> {
             O::UaddSat | O::UsubSat | O::SaddSat | O::SsubSat if ty.elem.bits() >= 32 => self.vector_saturate(inst, ty),
             O::Icmp => {
                 let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
-                self.compare_lanes(cond, ty, data.args[0], data.args[1])
+                self.compare_lanes(cond, ty, data.args[0], data.args[1], None)
             }
+            O::Umulh | O::Smulh if ty.elem.bits() == 32 => self.high_words(inst, ty),
             O::Udiv | O::Sdiv | O::Urem | O::Srem | O::Ctz | O::Bitrev => not_legal(op),
             O::Iadd
             | O::Isub
@@ -181,7 +187,7 @@ impl Selector<'_> {
                     false => (data.args[0], data.args[1]),
                 };
                 if op == Opcode::Imul
-                    && let Some(product) = self.widening_multiply(ty, a, b)
+                    && let Some(product) = self.widening_multiply(ty, a, b).or_else(|| self.low_words(ty, a, b))
                 {
                     return product;
                 }
@@ -211,63 +217,22 @@ impl Selector<'_> {
         self.v2(t::VPADDB, size, lower, RegMem::Register(upper))
     }
 
-    /// A 64-bit multiplication of extended 32-bit lanes as a widening multiply.
-    fn widening_multiply(&mut self, ty: Type, a: Value, b: Value) -> Option<VReg> {
-        if ty.elem.bits() != 64 {
-            return None;
-        }
-        let extension = |value: Value| {
-            let Some(inst) = self.legal.dfg.def_inst(value) else { return [false; 2] };
-            let data = self.legal.dfg.inst(inst);
-            match &data.imm {
-                Imm::Const(id) => {
-                    let lanes = self.legal.dfg.constant(*id).to_lanes();
-                    let unsigned = lanes.iter().all(|&bits| bits <= u64::from(u32::MAX));
-                    [unsigned, lanes.iter().all(|&bits| i32::try_from(bits as i64).is_ok())]
-                }
-                _ if data.op == Opcode::Zext => [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32],
-                _ if data.op == Opcode::Sext => [false, true],
-                _ if data.op == Opcode::Lshr => {
-                    let count = self.legal.dfg.as_splat_bits(data.args[1]).is_some_and(|count| count >= 32);
-                    [count, false]
-                }
-                _ if data.op == Opcode::And => {
-                    let low = data
-                        .args
-                        .iter()
-                        .any(|&arg| self.legal.dfg.as_splat_bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX)));
-                    [low, false]
-                }
-                _ => [false; 2],
-            }
-        };
-        let (one, other) = (extension(a), extension(b));
-        let row = match (one[0] && other[0], one[1] && other[1]) {
-            (true, _) => t::VPMULUDQ,
-            (_, true) => t::VPMULDQ,
-            _ => return None,
-        };
-        let a = self.get(a);
-        let b = self.operand(b);
-        Some(self.v2(row, size(ty), a, b))
-    }
-
-    /// A comparison of lanes.
-    fn compare_lanes(&mut self, cond: IntCond, ty: Type, a: Value, b: Value) -> VReg {
+    /// A comparison of lanes, or of those in a mask.
+    pub(super) fn compare_lanes(&mut self, cond: IntCond, ty: Type, a: Value, b: Value, mask: Option<VReg>) -> VReg {
         let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
-        if let Some(mask) = self.test_bits(cond, ty, a, b) {
-            return mask;
+        if let Some(result) = self.test_bits(cond, ty, a, b, mask) {
+            return result;
         }
         let (immediate, signed) = predicate(cond);
         let row = of(if signed { &CMP } else { &CMPU }, ty);
         let a = self.get(a);
         let b = self.operand(b);
-        let more = ExtraOperands { second: Some(a), immediate: Some((immediate, 1)), ..ExtraOperands::default() };
+        let more = ExtraOperands { second: Some(a), mask, immediate: Some((immediate, 1)), ..ExtraOperands::default() };
         self.make(MASK, row, size(ty), b, more)
     }
 
     /// A test instruction for `(a & b) != 0` or `== 0`, if the conjunction has no other use.
-    fn test_bits(&mut self, cond: IntCond, ty: Type, a: Value, zero: Value) -> Option<VReg> {
+    fn test_bits(&mut self, cond: IntCond, ty: Type, a: Value, zero: Value, mask: Option<VReg>) -> Option<VReg> {
         let rows = match cond {
             IntCond::Eq => &TESTNM,
             IntCond::Ne => &TESTM,
@@ -295,7 +260,7 @@ impl Selector<'_> {
             of(rows, ty),
             size(ty),
             other,
-            ExtraOperands { second: Some(one), ..ExtraOperands::default() },
+            ExtraOperands { second: Some(one), mask, ..ExtraOperands::default() },
         ))
     }
 
