@@ -173,16 +173,18 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_CHECK",
-        values: "comma-separated list of: memory",
+        values: "comma-separated list of: memory, uninit",
         default: "none",
         doc: "what kernels check while they run; bugs are reported on stderr and to the context's callback. `memory`: accesses \
-              outside of the object that the pointer belongs to, which are not performed",
+              outside of the object that the pointer belongs to, which are not performed; `uninit`: uses of local and private \
+              memory that has not been written",
         takes_empty: false,
         set: |config, value| {
             let mut checks = Checks::default();
             for word in text(value)?.split(',').map(str::trim).filter(|word| !word.is_empty()) {
                 match word {
                     "memory" => checks.memory = true,
+                    "uninit" => checks.uninit = true,
                     _ => return Err(format!("unknown: {word}")),
                 }
             }

@@ -10,6 +10,9 @@ pub struct KernelChecks {
     pub sites: Vec<Site>,
     /// The arguments whose bounds the launch puts into the argument block.
     pub bounds: Vec<ArgBounds>,
+    /// If the code keeps shadow memory of local pointer arguments: the offset in the argument block where the launch puts the distance
+    /// in bytes from local memory to its shadow, for which it provides room.
+    pub local_shadow: Option<u32>,
 }
 
 /// The bounds of the object that a pointer argument points to. They are two 64-bit numbers at `offset` of the argument block: the
@@ -25,7 +28,7 @@ pub struct ArgBounds {
 }
 
 /// An argument as messages name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArgName {
     /// Its index.
     pub index: u32,
@@ -34,8 +37,10 @@ pub struct ArgName {
 }
 
 /// An instruction that is checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
+    /// What is checked.
+    pub check: CheckKind,
     /// What it does.
     pub kind: SiteKind,
     /// What it accesses.
@@ -46,6 +51,17 @@ pub struct Site {
     pub line: u32,
     /// Source column; 0 if unknown.
     pub column: u32,
+}
+
+/// What is checked at a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CheckKind {
+    /// An access must be inside of its object.
+    Memory,
+    /// An access to shadow memory must be inside of its object; it is not reported otherwise.
+    Shadow,
+    /// The code has found that a value is used that was read from memory which has not been written.
+    Uninit,
 }
 
 /// What a checked instruction does.
@@ -60,7 +76,7 @@ pub enum SiteKind {
 }
 
 /// The object that a checked instruction accesses.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SiteObject {
     /// The object behind a pointer argument: an index of [`KernelChecks::bounds`].
     Argument(usize),
@@ -70,8 +86,8 @@ pub enum SiteObject {
     Local(String, u64),
     /// A variable of the program and its size.
     Program(String, u64),
-    /// A private variable of this size.
-    Private(u64),
+    /// A private variable, by its name if the module has names, and its size.
+    Private(Option<String>, u64),
     /// Any memory of the launch: the pointer was read from memory or made from an integer. The place of an access is its address.
     Unknown,
     /// None.

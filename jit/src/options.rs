@@ -42,6 +42,8 @@ impl Options {
 pub struct Checks {
     /// Accesses against the objects that their pointers belong to.
     pub memory: bool,
+    /// Uses of local and private memory that has not been written.
+    pub uninit: bool,
 }
 
 impl Checks {

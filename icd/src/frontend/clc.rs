@@ -79,7 +79,10 @@ fn options(job: &Job<'_>) -> Options {
         uniform_work_group_size: build.uniform_work_groups,
         kernel_arg_info: build.kernel_arg_info,
         // Reports name variables.
-        debug: build.debug || build.vectorize_report || !crate::config::config().debug.is_empty(),
+        debug: build.debug
+            || build.vectorize_report
+            || !crate::config::config().debug.is_empty()
+            || !crate::config::config().checks.is_empty(),
         whole_program: job.whole,
         main_name: SOURCE_NAME.to_owned(),
         profile: job.profile.clone(),

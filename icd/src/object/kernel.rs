@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use clift_include::abi::ARENA_ALIGN;
 use clift_include::check::KernelChecks;
 use clift_include::image::{self, ArgFact};
 use clift_jit::{ArgInfo, ArgKind};
@@ -217,6 +218,11 @@ impl Kernel {
             let (before, total) = self.bounds(value);
             place(&mut block, bounds.offset, &before.to_le_bytes());
             place(&mut block, bounds.offset + 8, &total.to_le_bytes());
+        }
+        if let Some(shadow) = self.checks.as_ref().and_then(|(checks, _)| checks.local_shadow) {
+            let distance = local_end.next_multiple_of(ARENA_ALIGN as u64);
+            place(&mut block, shadow, &distance.to_le_bytes());
+            local_end = local_end.saturating_add(distance);
         }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
         Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, queues, facts })

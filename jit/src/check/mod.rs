@@ -12,7 +12,8 @@
 //!
 //! - `provenance.rs`: the object of a pointer, and its offset in it;
 //! - `sites.rs`: the table of what is checked, for the reports;
-//! - `runs.rs`: accesses that are tested together, and the rewriting.
+//! - `runs.rs`: accesses that are tested together, and the rewriting;
+//! - `uninit.rs`: uses of memory that has not been written. It runs before variables become values.
 //!
 //! Accesses of private variables that are values by now need no check. An access whose object is unknown asks the checker always.
 //!
@@ -21,32 +22,57 @@
 mod provenance;
 mod runs;
 mod sites;
-
-use std::sync::Arc;
+mod uninit;
 
 use clift_include::check::KernelChecks;
-use clift_kir::{Function, Module};
+use clift_kir::{Function, Global, GlobalData};
+use cranelift_entity::PrimaryMap;
 
 use crate::options::Checks;
+use crate::passes;
 use crate::program::ArgInfo;
+use sites::Sites;
 
-/// Inserts the checks into a kernel, at stage *canonical*. Returns the table of its sites. The argument block grows by the bounds of
-/// the arguments.
-pub(crate) fn instrument(
-    module: &Module,
-    func: &mut Function,
-    args: &[ArgInfo],
-    arg_block_bytes: &mut u32,
-    checks: Checks,
-) -> Arc<KernelChecks> {
-    let name = func.name.clone();
-    let mut sites = sites::Sites::new(&name, args, &module.globals, *arg_block_bytes);
-    if checks.memory {
-        runs::run(func, &mut sites);
-    }
-    *arg_block_bytes = sites.arg_block_bytes();
-    Arc::new(sites.checks)
+/// The alias class of accesses to shadow memory.
+const SHADOW_CLASS: u32 = u32::MAX;
+
+/// What a kernel's checks need beside its code.
+#[derive(Debug)]
+pub(crate) struct Instrumentation<'a> {
+    /// The table of the checks.
+    pub(crate) checks: KernelChecks,
+    /// The kernel's arguments.
+    pub(crate) args: &'a [ArgInfo],
+    /// The argument block, which grows by what the checks need.
+    pub(crate) arg_block_bytes: u32,
+    /// The module's variables; the checks may add some.
+    pub(crate) globals: PrimaryMap<Global, GlobalData>,
 }
 
-/// The passes that clean up behind [`instrument`].
+impl Instrumentation<'_> {
+    fn instrument(&mut self, run: impl FnOnce(&mut Sites<'_>)) {
+        let mut sites =
+            Sites::new(std::mem::take(&mut self.checks), self.args, &mut self.globals, self.arg_block_bytes);
+        run(&mut sites);
+        self.arg_block_bytes = sites.arg_block_bytes();
+        self.checks = sites.checks;
+    }
+
+    /// Inserts the checks that have to see variables in memory, into a kernel at stage *imported* without calls.
+    pub(crate) fn before_promotion(&mut self, func: &mut Function, checks: Checks) {
+        if checks.uninit {
+            passes::promote_pointers(func);
+            self.instrument(|sites| uninit::run(func, sites));
+        }
+    }
+
+    /// Inserts the other checks, at stage *canonical*.
+    pub(crate) fn after_promotion(&mut self, func: &mut Function, checks: Checks) {
+        if checks.memory {
+            self.instrument(|sites| runs::run(func, sites));
+        }
+    }
+}
+
+/// The passes that clean up behind [`Instrumentation::after_promotion`].
 pub(crate) const CLEANUP: &[&str] = &["simplify", "gvn", "dce"];

@@ -18,6 +18,18 @@ pub(super) enum Object {
     Slot(Slot),
 }
 
+impl Object {
+    /// Emits the address of the object.
+    pub(super) fn address(self, b: &mut Builder<'_>) -> Value {
+        match self {
+            Object::Argument(offset, space) => b.arg(offset, Type::ptr(space)),
+            Object::ByValue(offset) => b.arg_addr(offset),
+            Object::Variable(global, space) => b.global_addr(global, space),
+            Object::Slot(slot) => b.slot_addr(slot),
+        }
+    }
+}
+
 /// What is known about a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
@@ -163,16 +175,26 @@ impl Place {
         self.terms.iter().map(|&(index, _)| index).chain(base)
     }
 
+    /// Emits the address of the same place in another object.
+    pub(super) fn moved(&self, b: &mut Builder<'_>, object: Object, to: Value) -> Value {
+        let mut address = to;
+        if !self.at_start {
+            let start = object.address(b);
+            let [start, base] = [start, self.base].map(|pointer| b.cast(Opcode::PtrToInt, pointer, Type::I64));
+            let offset = b.int2(Opcode::Isub, base, start);
+            address = b.addr(address, Some(offset), 1, 0);
+        }
+        for &(index, scale) in &self.terms {
+            address = b.addr(address, Some(index), scale, 0);
+        }
+        if self.disp == 0 { address } else { b.addr(address, None, 1, self.disp) }
+    }
+
     /// Emits the computation of the offset from the start of the object.
     pub(super) fn offset(&self, b: &mut Builder<'_>, object: Object) -> Value {
         let mut sum = None;
         if !self.at_start {
-            let start = match object {
-                Object::Argument(offset, space) => b.arg(offset, Type::ptr(space)),
-                Object::ByValue(offset) => b.arg_addr(offset),
-                Object::Variable(global, space) => b.global_addr(global, space),
-                Object::Slot(slot) => b.slot_addr(slot),
-            };
+            let start = object.address(b);
             let [start, base] = [start, self.base].map(|pointer| b.cast(Opcode::PtrToInt, pointer, Type::I64));
             sum = Some(b.int2(Opcode::Isub, base, start));
         }

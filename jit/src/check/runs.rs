@@ -3,13 +3,14 @@
 //! A *run* consists of neighbouring accesses of a block whose addresses do not depend on one another, and of the instructions in
 //! between that depend on them. All others are computed before the test.
 
-use clift_include::check::SiteKind;
+use clift_include::check::{CheckKind, SiteKind};
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::SHADOW_CLASS;
 use super::provenance::{Object, Place, Provenance};
 use super::sites::{Check, Sites, Size};
 use crate::passes::Replacements;
@@ -22,7 +23,7 @@ const MAX_BODY: usize = 64;
 
 /// The size of an access.
 #[derive(Clone, Copy, Debug)]
-enum Bytes {
+pub(super) enum Bytes {
     Constant(u64),
     Value(Value),
 }
@@ -35,6 +36,9 @@ struct Access {
     bytes: Bytes,
     place: Place,
     check: Check,
+    /// For an access to the shadow of an argument: where the argument block contains the distance.
+    shadow: Option<u32>,
+    is_shadow: bool,
 }
 
 impl Access {
@@ -43,6 +47,10 @@ impl Access {
             Check::Object(object, ..) => Some(object),
             Check::None | Check::Lookup => None,
         }
+    }
+
+    fn check_kind(&self) -> CheckKind {
+        if self.is_shadow { CheckKind::Shadow } else { CheckKind::Memory }
     }
 }
 
@@ -102,6 +110,7 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &mut Si
         _ => return Accesses::new(),
     };
     let mut accesses = Accesses::new();
+    let is_shadow = matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS);
     for (kind, pointer, bytes) in found {
         let place = Place::new(func, pointer);
         let constant = match bytes {
@@ -109,10 +118,13 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &mut Si
             Bytes::Constant(bytes) => Some(bytes),
             Bytes::Value(_) => None,
         };
-        match sites.check(func, provenance.object(pointer), &place, constant) {
+        let object = provenance.object(pointer);
+        let shadow =
+            if is_shadow && matches!(object, Some(Object::Argument(..))) { sites.checks.local_shadow } else { None };
+        match sites.check(func, object, &place, constant) {
             Check::None => {}
             check @ (Check::Object(..) | Check::Lookup) => {
-                accesses.push(Access { kind, pointer, bytes, place, check });
+                accesses.push(Access { kind, pointer, bytes, place, check, shadow, is_shadow });
             }
         }
     }
@@ -300,7 +312,7 @@ impl Rewriter<'_, '_> {
         let loc = self.func.locs[inst];
         let mut permitted: Option<Value> = None;
         for access in accesses {
-            let site = self.sites.add(self.func, access.kind, access.object(), loc);
+            let site = self.sites.add(self.func, access.check_kind(), access.kind, access.object(), loc);
             let mut b = Builder::at_end(self.func, here);
             b.set_loc(loc);
             let place = match offsets.get(&access.pointer) {
@@ -363,7 +375,11 @@ impl Rewriter<'_, '_> {
 
 /// The offset of an access from the start of its object.
 fn offset(b: &mut Builder<'_>, access: &Access, object: Object, start: u64) -> Value {
-    let offset = access.place.offset(b, object);
+    let mut offset = access.place.offset(b, object);
+    if let Some(at) = access.shadow {
+        let distance = b.arg(at, Type::I64);
+        offset = b.int2(Opcode::Isub, offset, distance);
+    }
     if start == 0 {
         return offset;
     }
@@ -398,7 +414,7 @@ fn outside(b: &mut Builder<'_>, offset: Value, bytes: Bytes, size: Size) -> Valu
 }
 
 /// Asks the checker about an access. Whether it may be performed.
-fn ask(b: &mut Builder<'_>, site: usize, place: Value, bytes: Bytes) -> Value {
+pub(super) fn ask(b: &mut Builder<'_>, site: usize, place: Value, bytes: Bytes) -> Value {
     let site = b.iconst(Type::I64, site as i64);
     let bytes = match bytes {
         Bytes::Constant(bytes) => b.iconst(Type::I64, bytes as i64),

@@ -1,8 +1,9 @@
 //! The sites of a kernel's checks, and what is known of the objects they access.
 
-use clift_include::check::{ArgBounds, ArgName, KernelChecks, Site, SiteKind, SiteObject};
-use clift_kir::{Function, Global, GlobalData, Loc};
+use clift_include::check::{ArgBounds, ArgName, CheckKind, KernelChecks, Site, SiteKind, SiteObject};
+use clift_kir::{Function, Global, GlobalData, Imm, Loc, Slot, Value};
 use cranelift_entity::PrimaryMap;
+use rustc_hash::FxHashMap;
 
 use super::provenance::{Object, Place};
 use crate::program::{ArgInfo, ArgKind};
@@ -34,20 +35,38 @@ pub(super) enum Check {
 pub(super) struct Sites<'a> {
     pub(super) checks: KernelChecks,
     args: &'a [ArgInfo],
-    globals: &'a PrimaryMap<Global, GlobalData>,
+    pub(super) globals: &'a mut PrimaryMap<Global, GlobalData>,
+    /// The numbers of the sites.
+    numbers: FxHashMap<Site, usize>,
     /// The end of the argument block.
     end: u32,
 }
 
 impl<'a> Sites<'a> {
+    /// Continues a table.
     pub(super) fn new(
-        kernel: &str,
+        checks: KernelChecks,
         args: &'a [ArgInfo],
-        globals: &'a PrimaryMap<Global, GlobalData>,
+        globals: &'a mut PrimaryMap<Global, GlobalData>,
         arg_block_bytes: u32,
     ) -> Sites<'a> {
-        let checks = KernelChecks { kernel: kernel.to_owned(), ..KernelChecks::default() };
-        Sites { checks, args, globals, end: arg_block_bytes.next_multiple_of(8) }
+        let numbers = checks.sites.iter().cloned().enumerate().map(|(number, site)| (site, number)).collect();
+        Sites { checks, args, globals, numbers, end: arg_block_bytes.next_multiple_of(8) }
+    }
+
+    /// Where the argument block contains the distance to the shadow of local memory.
+    pub(super) fn local_shadow(&mut self) -> u32 {
+        let end = &mut self.end;
+        *self.checks.local_shadow.get_or_insert_with(|| {
+            *end += 8;
+            *end - 8
+        })
+    }
+
+    /// Where the argument block contains the size of the object behind a pointer argument.
+    pub(super) fn size_of_argument(&mut self, offset: u32) -> Option<u32> {
+        let bounds = self.bounds(offset)?;
+        Some(self.checks.bounds[bounds].offset + 8)
     }
 
     /// The size of the argument block with all bounds.
@@ -129,7 +148,14 @@ impl<'a> Sites<'a> {
     }
 
     /// Adds a site and returns its number.
-    pub(super) fn add(&mut self, func: &Function, kind: SiteKind, object: Option<Object>, loc: Loc) -> usize {
+    pub(super) fn add(
+        &mut self,
+        func: &Function,
+        check: CheckKind,
+        kind: SiteKind,
+        object: Option<Object>,
+        loc: Loc,
+    ) -> usize {
         let object = match object {
             None => SiteObject::Unknown,
             Some(Object::Argument(offset, _)) => match self.bounds(offset) {
@@ -147,10 +173,22 @@ impl<'a> Sites<'a> {
                     _ => SiteObject::Program(name.clone(), *size),
                 }
             }
-            Some(Object::Slot(slot)) => SiteObject::Private(func.slots[slot].size),
+            Some(Object::Slot(slot)) => SiteObject::Private(slot_name(func, slot), func.slots[slot].size),
         };
         let Loc { word, line, column } = loc;
-        self.checks.sites.push(Site { kind, object, word, line, column });
-        self.checks.sites.len() - 1
+        let site = Site { check, kind, object, word, line, column };
+        *self.numbers.entry(site).or_insert_with_key(|site| {
+            self.checks.sites.push(site.clone());
+            self.checks.sites.len() - 1
+        })
     }
+}
+
+/// The name of a private variable.
+fn slot_name(func: &Function, slot: Slot) -> Option<String> {
+    let is_address = |value: Value| {
+        let def = func.dfg.def_inst(value);
+        def.is_some_and(|inst| matches!(func.dfg.inst(inst).imm, Imm::Slot(named) if named == slot))
+    };
+    func.names.iter().find(|(value, _)| is_address(**value)).map(|(_, name)| name.clone())
 }

@@ -22,7 +22,16 @@ const MAX_SLOT_BYTES: u64 = 4096;
 
 /// Promotes all slots for which that is possible.
 pub(super) fn run(func: &mut Function) -> Changed {
-    let mut slots = Candidates::find(func);
+    run_on(func, Which::All)
+}
+
+/// Promotes the slots that hold nothing but pointers.
+pub(super) fn run_on_pointers(func: &mut Function) -> Changed {
+    run_on(func, Which::Pointers)
+}
+
+fn run_on(func: &mut Function, which: Which) -> Changed {
+    let mut slots = Candidates::find(func, which);
     if slots.accesses.is_empty() {
         return Changed(false);
     }
@@ -33,6 +42,14 @@ pub(super) fn run(func: &mut Function) -> Changed {
     promote(func, &slots, &pieces);
     remove_trivial_params(func);
     Changed(true)
+}
+
+/// Which slots are promoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    All,
+    /// Those that are accessed only as pointers.
+    Pointers,
 }
 
 /// A constant offset in a slot.
@@ -67,6 +84,7 @@ enum SlotAccess {
 
 /// Slots that may be promoted, and their accesses in layout order.
 struct Candidates {
+    which: Which,
     /// Addresses with a constant offset in a slot.
     places: SecondaryMap<Value, Option<SlotOffset>>,
     rejected: SecondaryMap<Slot, bool>,
@@ -74,8 +92,9 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn find(func: &Function) -> Candidates {
-        let mut this = Candidates { places: SecondaryMap::new(), rejected: SecondaryMap::new(), accesses: Vec::new() };
+    fn find(func: &Function, which: Which) -> Candidates {
+        let (places, rejected) = (SecondaryMap::new(), SecondaryMap::new());
+        let mut this = Candidates { which, places, rejected, accesses: Vec::new() };
         for (slot, data) in func.slots.iter() {
             this.rejected[slot] = data.size > MAX_SLOT_BYTES;
         }
@@ -150,7 +169,8 @@ impl Candidates {
             }
             (Opcode::Memcpy, Imm::Mem(MemInfo { volatile: false, .. })) => {
                 let (to, from) = (place(data.args[0]), place(data.args[1]));
-                if let Some(bytes) = constant(data.args[2]).filter(|_| to.is_some() || from.is_some()) {
+                let all = self.which == Which::All;
+                if let Some(bytes) = constant(data.args[2]).filter(|_| all && (to.is_some() || from.is_some())) {
                     let fits = |p: SlotOffset| in_bounds(func, p, bytes);
                     if to.is_none_or(fits) && from.is_none_or(fits) {
                         self.accesses.push((inst, SlotAccess::Copy { to, from, bytes }));
@@ -164,7 +184,12 @@ impl Candidates {
     }
 
     fn accept(&mut self, func: &Function, inst: Inst, access: SlotAccess, place: SlotOffset, bytes: u64) {
-        if in_bounds(func, place, bytes) {
+        let wanted = self.which == Which::All
+            || match access {
+                SlotAccess::Load { ty, .. } | SlotAccess::Store { ty, .. } => ty.is_ptr(),
+                SlotAccess::Fill { .. } | SlotAccess::Copy { .. } => false,
+            };
+        if wanted && in_bounds(func, place, bytes) {
             self.accesses.push((inst, access));
         } else {
             self.rejected[place.slot] = true;
@@ -301,8 +326,9 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Slo
                 }
                 SlotAccess::Copy { to, from, bytes } => {
                     let promoted = |p: Option<SlotOffset>| p.filter(|p| pieces.contains_key(&p.slot));
+                    let alias = if let Imm::Mem(mem) = &b.func.dfg.inst(inst).imm { mem.alias } else { 0 };
                     let mem = |b: &mut Builder<'_>, base: Value, at: u64| {
-                        (b.addr(base, None, 1, at as i64), MemInfo::aligned(1))
+                        (b.addr(base, None, 1, at as i64), MemInfo { alias, ..MemInfo::aligned(1) })
                     };
                     match (promoted(to), promoted(from)) {
                         (Some(to), Some(from)) => {

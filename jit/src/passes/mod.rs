@@ -136,6 +136,12 @@ pub fn inline(module: &mut Module) -> Result<(), BuildError> {
     inline_calls::run(module)
 }
 
+/// Promotes the private variables of a kernel that hold nothing but pointers, also pointers to such variables.
+pub(crate) fn promote_pointers(func: &mut Function) {
+    simplify_cfg::run(func);
+    while mem2reg::run_on_pointers(func) == Changed(true) {}
+}
+
 /// The canonical passes in order, with one round of unrolling.
 pub fn canonical() -> Vec<&'static str> {
     [CANONICAL, UNROLL, SETTLE].concat()

@@ -16,6 +16,7 @@ use super::kernel::{self, KernelNeeds};
 use super::observer::StageObserver;
 use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
+use crate::check::Instrumentation;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{Backend, CompileError, CompiledKernels, KernelCode};
 use crate::guard::guarded;
@@ -28,7 +29,9 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     let mut observer = StageObserver::new(options, started);
     let Imported { mut module, mut kernels } = imported;
     observer.module("imported", &module)?;
-    canonicalize(&observer, &mut module, options)?;
+    let mut tables: Vec<KernelChecks> =
+        kernels.iter().map(|desc| KernelChecks { kernel: desc.name.clone(), ..KernelChecks::default() }).collect();
+    canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
     observer.module("canonical", &module)?;
     for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
         let written = written_args(&module.funcs[kernel.func]);
@@ -36,7 +39,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             arg.written = written.contains(&arg.slot.offset);
         }
     }
-    let checks = instrument(&mut observer, &mut module, &kernels, options)?;
+    let checks = instrument(&mut observer, &mut module, &kernels, tables, options)?;
     let data = Arc::new(ProgramData::new(&module)?);
     let global_variable_bytes = data.global_bytes();
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
@@ -114,10 +117,21 @@ fn has_requests(func: &Function) -> bool {
 
 /// Takes every kernel of a module to stage *canonical*. Other functions lose their bodies; they have been inlined into their
 /// callers.
-fn canonicalize(observer: &StageObserver<'_>, module: &mut Module, options: &Options) -> Result<(), BuildError> {
+fn canonicalize(
+    observer: &StageObserver<'_>,
+    module: &mut Module,
+    kernels: &[KernelDesc],
+    tables: &mut [KernelChecks],
+    options: &Options,
+) -> Result<(), BuildError> {
     passes::inline(module)?;
-    for kernel in module.kernels.clone() {
+    for (number, kernel) in module.kernels.clone().into_iter().enumerate() {
         if module.funcs[kernel.func].stage == Stage::Imported {
+            if !kernels[number].is_child {
+                with_checks(module, number, &kernels[number], &mut tables[number], |checks, func| {
+                    checks.before_promotion(func, options.checks);
+                });
+            }
             with_function(module, kernel.func, |module, func| {
                 observer.passes(module, func, |func, after| passes::canonicalize(func, options, after))
             })?;
@@ -133,29 +147,46 @@ fn instrument(
     observer: &mut StageObserver<'_>,
     module: &mut Module,
     kernels: &[KernelDesc],
+    mut tables: Vec<KernelChecks>,
     options: &Options,
 ) -> Result<Vec<Option<Arc<KernelChecks>>>, BuildError> {
     if options.checks.is_empty() {
         return Ok(vec![None; kernels.len()]);
     }
-    let mut tables = Vec::new();
+    let mut checked = Vec::new();
     for (number, desc) in kernels.iter().enumerate() {
-        let KernelData { func, mut arg_block_bytes, .. } = module.kernels[number].clone();
+        let func = module.kernels[number].func;
         let is_canonical = module.funcs[func].stage == Stage::Canonical;
-        tables.push(if is_canonical && !desc.is_child {
-            let table = with_function(module, func, |module, func| {
-                let table = check::instrument(module, func, &desc.args, &mut arg_block_bytes, options.checks);
-                observer.passes(module, func, |func, after| passes::run(func, check::CLEANUP, after))?;
-                Ok::<_, BuildError>(table)
+        checked.push(if is_canonical && !desc.is_child {
+            with_checks(module, number, desc, &mut tables[number], |checks, func| {
+                checks.after_promotion(func, options.checks);
+            });
+            with_function(module, func, |module, func| {
+                observer.passes(module, func, |func, after| passes::run(func, check::CLEANUP, after))
             })?;
-            module.kernels[number].arg_block_bytes = arg_block_bytes;
-            Some(table)
+            Some(Arc::new(std::mem::take(&mut tables[number])))
         } else {
             None
         });
     }
     observer.module("checked", module)?;
-    Ok(tables)
+    Ok(checked)
+}
+
+/// Instruments a kernel.
+fn with_checks(
+    module: &mut Module,
+    number: usize,
+    desc: &KernelDesc,
+    table: &mut KernelChecks,
+    run: impl FnOnce(&mut Instrumentation<'_>, &mut Function),
+) {
+    let KernelData { func, arg_block_bytes, .. } = module.kernels[number];
+    let (checks, globals) = (std::mem::take(table), std::mem::take(&mut module.globals));
+    let mut checks = Instrumentation { checks, args: &desc.args, arg_block_bytes, globals };
+    run(&mut checks, &mut module.funcs[func]);
+    (*table, module.globals) = (checks.checks, checks.globals);
+    module.kernels[number].arg_block_bytes = checks.arg_block_bytes;
 }
 
 /// Expands a kernel's image accesses for the images and samplers that `facts` describes. The kernel stays *canonical*.

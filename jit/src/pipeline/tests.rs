@@ -304,7 +304,7 @@ fn broken_invariants_are_build_errors() {
 fn dumps_go_to_the_log() {
     let module = parse(ADD);
     let dump = super::DUMPS.iter().map(|&name| name.to_owned()).collect();
-    let checks = Checks { memory: true };
+    let checks = Checks { memory: true, ..Checks::default() };
     let options = Options { dump, checks, backend: BackendChoice::Cranelift, ..Options::default() };
     let program = super::build(imported(module), &options).unwrap();
     for stage in super::DUMPS {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clift_include::abi::WgContext;
-use clift_include::check::{KernelChecks, SiteObject};
+use clift_include::check::{CheckKind, KernelChecks, SiteObject};
 
 pub use report::{Item, Problem, Report};
 
@@ -67,7 +67,8 @@ impl LaunchChecks {
             SiteObject::ByValue(_, size)
             | SiteObject::Local(_, size)
             | SiteObject::Program(_, size)
-            | SiteObject::Private(size) => (0, *size),
+            | SiteObject::Private(_, size) => (0, *size),
+            SiteObject::Unknown if described.check == CheckKind::Uninit => (0, 0),
             SiteObject::Unknown => {
                 let own = [(ctx.local_mem, ctx.local_mem_bytes), (ctx.scratch, ctx.scratch_bytes)];
                 let own = own.map(|(start, size)| (start.addr() as u64, size));
@@ -82,13 +83,14 @@ impl LaunchChecks {
             SiteObject::None => return true,
         };
         let at = place.wrapping_add(before);
-        if bytes == 0 || contains((0, total), at, bytes) {
-            return true;
-        }
+        let problem = match described.check {
+            CheckKind::Memory | CheckKind::Shadow if bytes == 0 || contains((0, total), at, bytes) => return true,
+            CheckKind::Shadow => return false,
+            CheckKind::Memory => Problem::OutOfBounds { place: at, bytes, size: total },
+            CheckKind::Uninit => Problem::Uninitialized { place: at, bytes, size: total },
+        };
         if !self.reported.0[site as usize].swap(true, Ordering::Relaxed) {
-            let item = Item::of(ctx, item);
-            let problem = Problem::OutOfBounds { place: at, bytes, size: total };
-            let report = Report::new(&self.kernel, described, problem, item);
+            let report = Report::new(&self.kernel, described, problem, Item::of(ctx, item));
             self.reports.lock().push(report);
         }
         false

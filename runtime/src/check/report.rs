@@ -41,6 +41,15 @@ pub enum Problem {
         /// Bytes of the object.
         size: u64,
     },
+    /// A value is used that was read from memory which has not been written.
+    Uninitialized {
+        /// Offset of what was read in the object.
+        place: u64,
+        /// Bytes that were read; 0 if it is not known from where.
+        bytes: u64,
+        /// Bytes of the object.
+        size: u64,
+    },
 }
 
 impl Problem {
@@ -48,6 +57,7 @@ impl Problem {
     pub fn class(&self) -> &'static str {
         match self {
             Problem::OutOfBounds { .. } => "memory",
+            Problem::Uninitialized { .. } => "uninit",
         }
     }
 }
@@ -82,7 +92,8 @@ impl Report {
             SiteObject::ByValue(arg, _) => argument(arg),
             SiteObject::Local(name, _) => format!("local variable `{name}`"),
             SiteObject::Program(name, _) => format!("program-scope variable `{name}`"),
-            SiteObject::Private(_) => "a private variable".to_owned(),
+            SiteObject::Private(Some(name), _) => format!("private variable `{name}`"),
+            SiteObject::Private(None, _) => "a private variable".to_owned(),
             SiteObject::Unknown | SiteObject::None => String::new(),
         };
         let (kernel, kind) = (kernel.kernel.clone(), site.kind);
@@ -108,7 +119,8 @@ impl Report {
             field(name, &format_args!("[{x},{y},{z}]"));
         }
         match &self.problem {
-            Problem::OutOfBounds { place, bytes, size } => {
+            Problem::Uninitialized { bytes: 0, .. } => {}
+            Problem::OutOfBounds { place, bytes, size } | Problem::Uninitialized { place, bytes, size } => {
                 field("bytes", bytes);
                 if self.object.is_empty() {
                     field("address", place);
@@ -134,6 +146,13 @@ impl fmt::Display for Report {
             (line, _) => write!(f, ", line {line}:{}", self.column)?,
         }
         match &self.problem {
+            Problem::Uninitialized { place, bytes, size } => {
+                write!(f, ": use of a value that is not initialized")?;
+                if *bytes > 0 {
+                    let place = place.cast_signed();
+                    write!(f, ": {bytes} bytes at offset {place} in {}, which has {size} bytes", self.object)?;
+                }
+            }
             Problem::OutOfBounds { place, bytes, size } => {
                 write!(f, ": {} of {bytes} bytes out of bounds: ", name(self.kind))?;
                 if self.object.is_empty() {

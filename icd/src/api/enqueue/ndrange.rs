@@ -141,7 +141,9 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let info = kernel.info();
     // CL_OUT_OF_RESOURCES if there is not enough local memory
     let local_bytes = info.resources.local_bytes.checked_add(local_arg_bytes);
-    ensure(local_bytes.is_some_and(|bytes| bytes <= limits().local_mem_size), OutOfResources)?;
+    // Variables and arguments of checked kernels have shadows, and those of variables may have them again.
+    let most = limits().local_mem_size * if kernel.checks().is_some() { 4 } else { 1 };
+    ensure(local_bytes.is_some_and(|bytes| bytes <= most), OutOfResources)?;
 
     let mut keep = KeepAlive::new();
     keep.push(kernel.executable().program.memory.clone());
