@@ -208,8 +208,67 @@ fn any_all() -> Case {
     })
 }
 
+/// Long vectors from loads through lane-wise operations to stores: with a number of each work-item's own, with one for all, with
+/// comparisons, under a condition, and beside a component that is taken out.
+fn long_throughout() -> Vec<Case> {
+    let own = |i: usize| spread(25, i) as u8;
+    let byte = |i: usize| spread(26, i) as u8;
+    let short = |i: usize| spread(27, i) as i16;
+    let elementwise = Case::new(
+        "vector::long_vectors_elementwise",
+        "kernel void t(global const uchar16 *a, global const uchar *own, global uchar16 *out, uchar all) {
+            size_t i = get_global_id(0);
+            uchar16 v = a[i], t = (uchar16)own[i];
+            uchar16 w = select((uchar16)3, add_sat(v, t), v > t) ^ (v >> (uchar16)2);
+            out[i] = max(w, (uchar16)all);
+        }",
+    )
+    .input_n(GLOBAL * 16, byte)
+    .input(own)
+    .expect(move |i| -> [u8; 16] {
+        std::array::from_fn(|lane| {
+            let (v, t) = (byte(i * 16 + lane), own(i));
+            ((if v > t { v.saturating_add(t) } else { 3 }) ^ (v >> 2)).max(100)
+        })
+    })
+    .value(100_u8);
+    let converted = Case::new(
+        "vector::long_vectors_converted",
+        "kernel void t(global const short8 *a, global const uchar *own, global long8 *out) {
+            size_t i = get_global_id(0);
+            long8 v = convert_long8(a[i]) * (long8)own[i];
+            if (own[i] & 1)
+                v -= convert_long8(a[i] & (short8)255);
+            out[i] = v;
+        }",
+    )
+    .input_n(GLOBAL * 8, short)
+    .input(own)
+    .expect(move |i| -> [i64; 8] {
+        std::array::from_fn(|lane| {
+            let v = short(i * 8 + lane);
+            i64::from(v) * i64::from(own(i)) - if own(i) & 1 == 1 { i64::from(v & 255) } else { 0 }
+        })
+    });
+    let taken_apart = Case::new(
+        "vector::long_vectors_taken_apart",
+        "kernel void t(global const int8 *a, global int8 *out) {
+            size_t i = get_global_id(0);
+            int8 v = a[i] * 3, w = v + (int8)(v.s5);
+            out[i] = w ^ v.s76543210;
+        }",
+    )
+    .input_n(GLOBAL * 8, value)
+    .expect(|i| -> [i32; 8] {
+        let v = |lane: usize| value(i * 8 + lane).wrapping_mul(3);
+        std::array::from_fn(|lane| v(lane).wrapping_add(v(5)) ^ v(7 - lane))
+    });
+    vec![elementwise, converted, taken_apart]
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = loads_and_stores();
+    cases.extend(long_throughout());
     cases.extend([
         components(),
         dynamic_component(),

@@ -85,7 +85,8 @@ impl Legalizer<'_> {
             let biased = if shift == 0 {
                 a.clone()
             } else {
-                let sign = self.op2_bits(Opcode::Ashr, a, u64::from(shift - 1));
+                // Only the highest bits of the sign count.
+                let sign = if shift == 1 { a.clone() } else { self.op2_bits(Opcode::Ashr, a, u64::from(shift - 1)) };
                 let bias = self.op2_bits(Opcode::Lshr, &sign, u64::from(bits - shift));
                 self.op2(Opcode::Iadd, a, &bias)
             };

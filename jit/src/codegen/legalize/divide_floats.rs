@@ -33,7 +33,7 @@ impl Legalizer<'_> {
     /// where the quotient is an integer.
     fn by_float_division(&mut self, a: &SplitValue, b: &SplitValue, signed: bool) -> SplitValue {
         let float = Self::quotient_type(a.ty.elem);
-        let (x, y) = (self.from_int(a, float, signed), self.from_int(b, float, signed));
+        let (x, y) = (self.int_to_float(a, float, signed), self.int_to_float(b, float, signed));
         let quotient = self.float_op(Opcode::Fdiv, FpFlags::ESTIMATE, &x, &y);
         self.truncated(&quotient, a.ty.elem, signed)
     }
@@ -45,7 +45,7 @@ impl Legalizer<'_> {
         let float = Self::quotient_type(a.ty.elem);
         let excess = if float == Elem::F64 { 2f64.powi(-40) } else { 2f64.powi(-20) };
         let reciprocal = self.reciprocal(b, float, signed, 1.0 + excess);
-        let x = self.from_int(a, float, signed);
+        let x = self.int_to_float(a, float, signed);
         let quotient = self.float_op(Opcode::Fmul, FpFlags::empty(), &x, &reciprocal);
         self.truncated(&quotient, a.ty.elem, signed)
     }
@@ -94,9 +94,9 @@ impl Legalizer<'_> {
         y: &SplitValue,
         reciprocal: &SplitValue,
     ) -> (SplitValue, SplitValue) {
-        let float = self.from_int(x, Elem::F64, false);
+        let float = self.int_to_float(x, Elem::F64, false);
         let quotient = self.float_op(Opcode::Fmul, FpFlags::empty(), &float, reciprocal);
-        let quotient = self.to_int(&quotient, Elem::I64, false);
+        let quotient = self.float_to_int(&quotient, Elem::I64, false);
         let product = self.op2(Opcode::Imul, &quotient, y);
         let rest = self.op2(Opcode::Isub, x, &product);
         (quotient, rest)
@@ -111,7 +111,7 @@ impl Legalizer<'_> {
         }
         let is_shared = self.is_splat(b);
         let divisor = if is_shared { self.scalar_of_splat(b) } else { b.clone() };
-        let divisor = self.from_int(&divisor, float, signed);
+        let divisor = self.int_to_float(&divisor, float, signed);
         let [one, factor] = [1.0, factor].map(|number| {
             let bits = round_f64(float, number, Rounding::NearestEven);
             if divisor.ty.is_vector() {
@@ -134,7 +134,7 @@ impl Legalizer<'_> {
         self.lanewise(op, &Imm::Fp(flags), &[a.clone(), b.clone()], a.ty)
     }
 
-    fn from_int(&mut self, a: &SplitValue, float: Elem, signed: bool) -> SplitValue {
+    fn int_to_float(&mut self, a: &SplitValue, float: Elem, signed: bool) -> SplitValue {
         // Singles are exact for numbers of up to 24 bits, signed or not.
         let a = if a.ty.elem.bits() < 32 { self.extend(a, Elem::I32, signed) } else { a.clone() };
         let op = if signed || float == Elem::F32 { Opcode::StoFp } else { Opcode::UtoFp };
@@ -142,7 +142,7 @@ impl Legalizer<'_> {
     }
 
     /// The integer part, where it is in range.
-    fn to_int(&mut self, a: &SplitValue, elem: Elem, signed: bool) -> SplitValue {
+    fn float_to_int(&mut self, a: &SplitValue, elem: Elem, signed: bool) -> SplitValue {
         let op = if signed { Opcode::FptoS } else { Opcode::FptoU };
         let imm = Imm::Convert(Convert { rounding: Rounding::TowardZero, saturate: false });
         self.lanewise(op, &imm, std::slice::from_ref(a), a.ty.with_elem(elem))
@@ -153,7 +153,7 @@ impl Legalizer<'_> {
         let float = quotient.ty.elem;
         // Registers of 128 bits go with instruction sets that convert doubles to signed words only.
         if float == Elem::F32 || signed || self.caps.register_bits > 128 {
-            let words = self.to_int(quotient, Elem::I32, signed || float == Elem::F32);
+            let words = self.float_to_int(quotient, Elem::I32, signed || float == Elem::F32);
             return if elem == Elem::I32 { words } else { self.truncate(&words, elem) };
         }
         let imm = Imm::Fp(FpFlags::empty());

@@ -6,7 +6,7 @@
 
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
 use crate::spmd::analysis::divergence::Divergence;
@@ -17,7 +17,7 @@ use crate::spmd::vectorize::aggregated_atomics::aggregated;
 use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
 use crate::spmd::vectorize::widen::how::{How, how};
-use crate::spmd::vectorize::widen::record_step;
+use crate::spmd::vectorize::widen::{lanewise_throughout, record_step};
 use crate::target::costs::THROUGHPUTS;
 use crate::target::machine::Machine;
 
@@ -50,7 +50,8 @@ pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32,
     let masks = Masks::new(normal, divergence, &plan);
     let interleaved = Interleaved::new(&normal.func, &plan.order);
     let uses = UseCounts::new(&normal.func);
-    let model = ThroughputModel { normal, divergence, uses, interleaved, lanes: f64::from(lanes), machine };
+    let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
+    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, lanes: f64::from(lanes), machine };
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -119,6 +120,8 @@ struct ThroughputModel<'a> {
     normal: &'a NormalForm,
     divergence: &'a Divergence,
     uses: UseCounts,
+    /// OpenCL vectors that stay in memory order.
+    flat: EntitySet<Value>,
     interleaved: Interleaved,
     lanes: f64,
     machine: &'a Machine,
@@ -188,6 +191,17 @@ impl ThroughputModel<'_> {
         (self.lanes * f64::from(bits) / f64::from(self.machine.register_bits)).max(1.0)
     }
 
+    /// Whether a pack has an OpenCL vector in memory order.
+    fn is_flat(&self, value: Value) -> bool {
+        let components = self.normal.func.dfg.ty(value).lanes();
+        self.flat.contains(value) && components * self.lanes as u32 <= Type::MAX_LANES
+    }
+
+    /// The registers of a vector that fills each but the last one.
+    fn whole(&self, ty: Type) -> f64 {
+        f64::from((ty.lanes() * ty.elem.bits()).div_ceil(self.machine.register_bits).max(1))
+    }
+
     /// The cost of an instruction for one lane, and for a pack.
     fn inst(&self, block: Block, inst: Inst, masked: bool) -> (f64, f64) {
         let func = &self.normal.func;
@@ -209,6 +223,10 @@ impl ThroughputModel<'_> {
                         let constant = func.dfg.as_splat_bits(divisor).is_some();
                         let shared = matches!(self.divergence.shape(divisor), Shape::Uniform(_));
                         self.division(to, constant, shared)
+                    }
+                    _ if self.is_flat(result) => {
+                        let wide = if from.elem.bits() > to.elem.bits() { from } else { to };
+                        (self.whole(wide), self.whole(wide.with_lanes(wide.lanes() * self.lanes as u32)))
                     }
                     op => self.computation(op, from, to),
                 }
@@ -377,6 +395,10 @@ impl ThroughputModel<'_> {
             let pieces = if is_row { components / 2.0 } else { components };
             return (one, pieces * self.lanes * (THROUGHPUTS.scattered + if masked && write { 1.0 } else { 0.0 }));
         };
+        let value = self.normal.func.dfg.single_result(inst).or(self.normal.func.dfg.inst(inst).args.get(1).copied());
+        if !masked && value.is_some_and(|value| self.is_flat(value)) {
+            return (one, self.whole(ty.with_lanes(ty.lanes() * self.lanes as u32)));
+        }
         let moved = if step > 1 { 1.5 } else { 1.0 };
         let tests = match (masked, write) {
             (false, _) => 1.0,

@@ -3,7 +3,7 @@
 //! A pack is a sub-group, so the sub-group queries report this number as well.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
-use clift_kir::{Elem, Function, Imm, Inst, KernelData};
+use clift_kir::{Elem, Function, Imm, Inst, KernelData, Type};
 
 use super::recurrence;
 use super::register_pressure;
@@ -121,6 +121,14 @@ impl Width {
             // Cold blocks are included in the costs, but must not decide.
             if 2.0 * less.hot < costs.hot * HALF_WORTHWHILE {
                 (chosen, costs) = (half, less);
+            }
+        }
+        // Long OpenCL vectors are contiguous in packs of few lanes only.
+        if let Some(fewer) = fitting_lanes(&normal).filter(|&lanes| scatters && lanes < chosen.lanes) {
+            let fewer = WidthCandidate::new(normal.clone(), fewer, machine);
+            let less = fewer.costs();
+            if less.hot / f64::from(fewer.lanes) < HALF_WORTHWHILE * costs.hot / f64::from(chosen.lanes) {
+                (chosen, costs) = (fewer, less);
             }
         }
         let lanes = chosen.lanes;
@@ -292,6 +300,16 @@ pub(crate) fn long_vectors(func: &Function, machine: &Machine) -> Option<u32> {
     let average = u32::try_from(bits.checked_div(values)?).ok()?;
     let long = 8 * average >= 3 * machine.register_bits;
     (machine.register_bits > Machine::COMMON.register_bits && long).then_some(average)
+}
+
+/// The lanes of a pack that has the longest of the OpenCL vectors in memory order, if there are any.
+fn fitting_lanes(normal: &NormalForm) -> Option<u32> {
+    let func = &normal.func;
+    let insts = normal.cfg.rpo().iter().flat_map(|&block| func.layout.insts(block));
+    let loads = insts.filter(|&&inst| how(func.dfg.inst(inst).op) == How::Load);
+    let accessed = loads.map(|&inst| func.dfg.ty(func.dfg.result(inst)).lanes());
+    let lanes = Type::MAX_LANES / accessed.max()?.next_power_of_two();
+    (lanes > 1).then_some(lanes)
 }
 
 /// The dominant element width in bits: 32 or 64.

@@ -194,16 +194,31 @@ impl Widener<'_> {
         pack
     }
 
-    /// A value in flat form, if that costs almost nothing: because it is flat already, or because it is uniform.
+    /// A value in flat form, if that costs little: because it is flat already, or because it is uniform or one scalar in all
+    /// components.
     pub(super) fn flat(&mut self, value: Value) -> Option<Value> {
         match self.form(value) {
             WideForm::Flat(flat) => Some(flat),
+            WideForm::Packs(packs) if packs.iter().all(|&pack| pack == packs[0]) => {
+                let count = packs.len() as u32;
+                let lanes: SmallVec<[u8; 64]> = (0..count * self.width).map(|i| (i / count) as u8).collect();
+                Some(self.at().shuffle(packs[0], packs[0], &lanes))
+            }
             WideForm::Uniform(shared) if self.out.dfg.ty(shared).is_vector() => {
                 let count = self.out.dfg.ty(shared).lanes();
                 let lanes: SmallVec<[u8; 64]> = (0..count * self.width).map(|i| (i % count) as u8).collect();
                 Some(self.at().shuffle(shared, shared, &lanes))
             }
             WideForm::Uniform(_) | WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Packs(_) => None,
+        }
+    }
+
+    /// Whether all components of a varying value are the same scalar.
+    pub(super) fn is_one_scalar(&self, value: Value) -> bool {
+        match &self.forms[value] {
+            Some(WideForm::Packs(packs)) => packs.iter().all(|pack| pack == &packs[0]),
+            Some(WideForm::Uniform(_) | WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Flat(_))
+            | None => false,
         }
     }
 

@@ -149,17 +149,21 @@ impl Widener<'_> {
         self.set(result, WideForm::Packs(packs));
     }
 
-    /// Applies a lane-wise instruction to flat and uniform values.
+    /// Applies a lane-wise instruction to values of which one is flat and the others become so without cost.
     fn on_flat(&mut self, inst: Inst) -> Option<Value> {
         let func = self.func;
         let data = func.dfg.inst(inst);
         let ty = func.dfg.ty(func.dfg.result(inst));
         let fits = |value: &Value| func.dfg.ty(*value).lanes() == ty.lanes();
+        let throughout = self.lanewise_throughout.contains(func.dfg.result(inst));
         let suits = how(data.op) == How::Lanewise
             && ty.is_vector()
             && data.args.iter().all(fits)
             && data.args.iter().any(|&arg| self.is_flat(arg))
-            && data.args.iter().all(|&arg| self.is_flat(arg) || self.is_uniform(arg));
+            && data
+                .args
+                .iter()
+                .all(|&arg| self.is_flat(arg) || self.is_uniform(arg) || throughout && self.is_one_scalar(arg));
         if !suits {
             return None;
         }

@@ -10,7 +10,8 @@ use super::{Mask, Widener};
 use crate::spmd::analysis::shape::{Bound, Check, Scope};
 use crate::spmd::report::Access;
 
-/// OpenCL vectors of a pack stay in memory order if they have at most so many components in all.
+/// OpenCL vectors of a pack stay in memory order if they have at most so many components in all, or if they have at most
+/// [`Type::MAX_LANES`] and nothing takes them apart.
 const MAX_FLAT_COMPONENTS: u32 = Type::MAX_LANES / 2;
 
 /// Records of at most so many elements are loaded as a whole and deinterleaved.
@@ -281,6 +282,11 @@ impl Widener<'_> {
         apart && (own || mask.is_none() && lanes.iter().all(Option::is_some))
     }
 
+    /// The most components that a value may have in memory order.
+    fn most_components(&self, value: Value) -> u32 {
+        if self.lanewise_throughout.contains(value) { Type::MAX_LANES } else { MAX_FLAT_COMPONENTS }
+    }
+
     pub(super) fn load(&mut self, inst: Inst, mask: Mask) {
         let func = self.func;
         let data = func.dfg.inst(inst);
@@ -299,7 +305,9 @@ impl Widener<'_> {
         let form = match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(pointer) => WideForm::Uniform(self.at().load(ty, pointer, mem)),
             Pattern::Records(records)
-                if ty.is_vector() && records.step == ty.lanes() && records.step * self.width <= MAX_FLAT_COMPONENTS =>
+                if ty.is_vector()
+                    && records.step == ty.lanes()
+                    && records.step * self.width <= self.most_components(result) =>
             {
                 WideForm::Flat(self.load_whole(records, ty, element, mask))
             }

@@ -21,6 +21,7 @@
 
 mod collective;
 mod control;
+mod flat;
 mod forms;
 pub(crate) mod how;
 mod inst;
@@ -42,6 +43,7 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::report::VectorizationReport;
 use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
+pub(crate) use flat::lanewise_throughout;
 use forms::{Packs, WideForm};
 pub(crate) use memory::record_step;
 
@@ -69,6 +71,7 @@ pub(crate) fn run(
         divergence,
         uses: UseCounts::new(&normal.func),
         guarded: EntitySet::new(),
+        lanewise_throughout: lanewise_throughout(&normal.func, &plan.order, divergence),
         plan,
         masks,
         interleaved,
@@ -115,6 +118,8 @@ struct Widener<'a> {
     func: &'a Function,
     divergence: &'a Divergence,
     uses: UseCounts,
+    /// The OpenCL vectors that stay in memory order even if they are long.
+    lanewise_throughout: EntitySet<Value>,
     plan: LinearizationPlan,
     masks: Masks,
     interleaved: Interleaved,
