@@ -246,10 +246,18 @@ impl Resources {
         self.scratch_item_bytes.checked_mul(items)?.checked_add(self.scratch_fixed_bytes)
     }
 
-    /// Number of sub-groups of a work-group of the given size; `None` on overflow. Each is inside one row of work-items.
+    /// Number of sub-groups of a work-group of the given size; `None` on overflow. Their work-items have consecutive local linear ids.
     pub fn sub_group_count(&self, local_size: [u64; 3]) -> Option<u64> {
         let [x, y, z] = local_size;
-        x.div_ceil(self.width.max(1).into()).checked_mul(y)?.checked_mul(z)
+        Some(x.checked_mul(y)?.checked_mul(z)?.div_ceil(self.width.max(1).into()))
+    }
+
+    /// Whether sub-groups of a launch go beyond the ends of rows: work-groups have several rows, not all of which are whole packs.
+    pub fn sub_groups_cross_rows(&self, global_size: [u64; 3], local_size: [u64; 3]) -> bool {
+        let width = u64::from(self.width.max(1));
+        let [x, y, z] = local_size;
+        let rest = global_size[0].checked_rem(x).unwrap_or(0);
+        y.saturating_mul(z) > 1 && !(x.is_multiple_of(width) && rest.is_multiple_of(width))
     }
 
     /// The number of work-groups at the start of a row of groups for which [`KernelEntry::packed`] may be called in a launch of

@@ -296,6 +296,7 @@ fn sub_group_queries() {
     assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[1]), Ok(1));
     assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[5 * size, 2]), Ok(10));
     assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[5 * size, 2, 3]), Ok(30));
+    assert_eq!(one(CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, &[size + 1, 2]), Ok(2 + 2_usize.div_ceil(size)));
     let most = one(CL_KERNEL_MAX_NUM_SUB_GROUPS, &[]).unwrap();
     assert!((largest / size..=largest).contains(&most));
     assert_eq!(one(CL_KERNEL_COMPILE_NUM_SUB_GROUPS, &[]), Ok(0));
@@ -310,7 +311,7 @@ fn sub_group_queries() {
 
     let fixed = kernel_with_attributes();
     let count =
-        4_usize.div_ceil(sub_group_info(fixed, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[4, 2], 1).unwrap()[0]) * 2;
+        8_usize.div_ceil(sub_group_info(fixed, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[4, 2], 1).unwrap()[0]);
     assert_eq!(sub_group_info(fixed, CL_KERNEL_MAX_NUM_SUB_GROUPS, &[], 1), Ok(vec![count]));
     assert_eq!(sub_group_info(fixed, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count], 3), Ok(vec![4, 2, 1]));
     assert_eq!(sub_group_info(fixed, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, &[count], 1), Ok(vec![0]));

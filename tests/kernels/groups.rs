@@ -228,7 +228,7 @@ fn places() -> Case {
     sub_groups(
         "places",
         "int",
-        7,
+        10,
         "PUBLISH(1, 0);
         uint members = 0, same = 0, groups = 0, largest = 0;
         FOR_MEMBERS(m) { members++; same += li[m] == get_sub_group_local_id(); }
@@ -239,7 +239,11 @@ fn places() -> Case {
         SAY(3, get_sub_group_size() <= get_max_sub_group_size());
         SAY(4, get_sub_group_local_id() < get_sub_group_size());
         SAY(5, get_enqueued_num_sub_groups() >= get_num_sub_groups());
-        SAY(6, get_max_sub_group_size() > 0);",
+        SAY(6, get_max_sub_group_size() > 0);
+        uint max_size = get_max_sub_group_size();
+        SAY(7, get_sub_group_id() == l / max_size && get_sub_group_local_id() == l % max_size);
+        SAY(8, get_num_sub_groups() == (n + max_size - 1) / max_size);
+        SAY(9, get_sub_group_size() == (get_sub_group_id() == n / max_size ? n % max_size : max_size));",
     )
 }
 
@@ -443,6 +447,49 @@ fn two_levels() -> Case {
     .needs(Need::SubGroups)
 }
 
+/// Ids, barriers and scans of sub-groups that go beyond the ends of rows, with a demanded size and a global offset.
+fn across_rows(size: usize) -> Case {
+    Case::new(
+        format!("groups::sub_groups_of_{size}_across_rows"),
+        format!(
+            "__attribute__((intel_reqd_sub_group_size({size})))
+            kernel void t(global int *o) {{
+                local int row[64], left[64];
+                size_t x = get_local_id(0), y = get_local_id(1), z = get_local_id(2), l = get_local_linear_id();
+                size_t w = get_local_size(0), h = get_local_size(1);
+                int ok = l == (z * h + y) * w + x && x < w && y < h;
+                ok &= get_global_id(0) == get_group_id(0) * get_enqueued_local_size(0) + x + get_global_offset(0);
+                ok &= get_global_id(1) == get_group_id(1) * get_enqueued_local_size(1) + y + get_global_offset(1);
+                ok &= get_global_id(2) == get_group_id(2) * get_enqueued_local_size(2) + z + get_global_offset(2);
+                row[l] = (int)y;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                int upto = 0;
+                for (size_t m = l - l % {size}; m <= l; m++) upto += row[m];
+                ok &= sub_group_scan_inclusive_add((int)y) == upto;
+                for (int k = 0; k < (int)x; k++) upto += sub_group_non_uniform_reduce_add(1) & 0;
+                left[l] = ok;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                ok &= left[w * h * get_local_size(2) - 1 - l];
+                o[get_global_linear_id()] = ok ? (int)get_sub_group_size() : -1;
+            }}"
+        ),
+    )
+    .range(&[20, 4, 2], &[&[20, 2, 1], &[5, 4, 2], &[10, 2, 2], &[4, 1, 2], &[16, 2, 1], &[7, 3, 2], &[1, 4, 2]])
+    .offset(&[3, 0, 5])
+    .stated_local()
+    .needs(Need::SubGroups)
+    .needs(Need::Extension("cl_intel_required_subgroup_size"))
+    .expect_in(move |launch, i| {
+        let id = [i % 20, i / 20 % 4, i / 80];
+        let size_of = |d: usize| launch.local.as_ref().map_or(1, |local| local[d]);
+        let size_of = |d: usize| size_of(d).min([20, 4, 2][d] - id[d] / size_of(d) * size_of(d));
+        let place = |d: usize| id[d] % launch.local.as_ref().map_or(1, |local| local[d]);
+        let linear = (place(2) * size_of(1) + place(1)) * size_of(0) + place(0);
+        let items = size_of(0) * size_of(1) * size_of(2);
+        (items - linear / size * size).min(size) as i32
+    })
+}
+
 /// Sub-groups of the size that each kernel of a program demands.
 fn demanded(size: usize) -> Case {
     Case::new(
@@ -490,6 +537,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ];
     cases.extend((1..=3).map(broadcasts));
     cases.extend([1, 4, 16].map(demanded));
+    cases.extend([1, 8, 16].map(across_rows));
     cases.extend(
         ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"]
             .into_iter()

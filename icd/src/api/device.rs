@@ -145,7 +145,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value::<cl_uint>(3),
         CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(limits.max_work_group_size),
         CL_DEVICE_MAX_WORK_GROUP_SIZES => info.value([limits.max_work_group_size; 3]),
-        // A sub-group is inside a row of work-items, and rows may have one work-item.
+        // Sub-groups may have one work-item.
         CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
         CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR => info.value::<cl_uint>(caps::MAX_NAMED_BARRIERS),
         CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),

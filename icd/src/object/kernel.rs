@@ -281,7 +281,7 @@ impl Kernel {
         self.info().resources.width as usize
     }
 
-    /// Number of sub-groups of a work-group. Each is inside one row of work-items.
+    /// Number of sub-groups of a work-group.
     pub fn sub_group_count(&self, local_size: [usize; 3]) -> usize {
         let count = self.info().resources.sub_group_count(local_size.map(|size| size as u64));
         count.and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
@@ -291,7 +291,7 @@ impl Kernel {
     pub fn max_sub_groups(&self, limits: &Limits) -> usize {
         match self.info().required_local_size {
             Some(size) => self.sub_group_count(size.map(|size| size as usize)),
-            None => self.max_work_group_size(limits),
+            None => self.sub_group_count([self.max_work_group_size(limits), 1, 1]),
         }
     }
 

@@ -4,6 +4,8 @@
 //!
 //! - if the rows are too short for packs of the kernel's width but are whole packs of fewer lanes, they run a function for such
 //!   packs;
+//! - if work-groups have several rows that are not whole packs, and the kernel can observe sub-groups, they run a function that takes
+//!   a work-group as one row;
 //! - otherwise they run the function that takes any work-group.
 //!
 //! All kernels share one entry, which finds the kernel by the context's entry data. The first thread that needs a function
@@ -32,6 +34,7 @@ pub(super) struct LazyKernel {
     source: Box<dyn LazySource>,
     data: Arc<ProgramData>,
     general: OnceLock<Result<PlacedCode, BuildError>>,
+    one_row: OnceLock<Result<PlacedCode, BuildError>>,
     /// By the binary logarithm of the number of lanes.
     narrower: [OnceLock<Option<(PlacedCode, Resources)>>; WIDTHS],
 }
@@ -48,16 +51,26 @@ impl LazyKernel {
         data: Arc<ProgramData>,
     ) -> LazyKernel {
         let name = name.to_owned();
-        LazyKernel { backend, name, source, data, general: OnceLock::new(), narrower: Default::default() }
+        let (general, one_row) = (OnceLock::new(), OnceLock::new());
+        LazyKernel { backend, name, source, data, general, one_row, narrower: Default::default() }
     }
 
-    fn general(&self) -> Result<GroupRunFn, &BuildError> {
-        let code = self.general.get_or_init(|| {
-            // A panic must not unwind out of the entry.
-            let legal = guarded(PANIC, || self.source.general()).map_err(|error| error.in_kernel(&self.name))?;
-            self.compile("any group", &legal)
-        });
+    /// The function for all groups of a launch that no other function takes.
+    fn general(&self, context: &WgContext) -> Result<GroupRunFn, &BuildError> {
+        let rows = self.source.has_one_row()
+            && self.source.resources().sub_groups_cross_rows(context.global_size, context.local_size);
+        let code = if rows {
+            self.one_row.get_or_init(|| self.make("groups as one row", || self.source.one_row()))
+        } else {
+            self.general.get_or_init(|| self.make("any group", || self.source.general()))
+        };
         code.as_ref().map(|placed| placed.functions[0])
+    }
+
+    fn make(&self, what: &str, legal: impl FnOnce() -> Result<Function, BuildError>) -> Result<PlacedCode, BuildError> {
+        // A panic must not unwind out of the entry.
+        let legal = guarded(PANIC, legal).map_err(|error| error.in_kernel(&self.name))?;
+        self.compile(what, &legal)
     }
 
     /// The function for packs of `lanes` lanes and the resources it needs, if such a function exists.
@@ -135,7 +148,7 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
     if left == 0 {
         return;
     }
-    match lazy.general() {
+    match lazy.general(context) {
         Ok(run) => {
             // SAFETY: the general function has the same requirements as this one. The context contains the runtime's callbacks.
             unsafe { ((*context.callbacks).enter)(run, ctx, args, first, left) };

@@ -71,6 +71,15 @@ pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
     /// [`BuildError::Internal`] when a stage broke an invariant.
     fn general(&self) -> Result<Function, BuildError>;
 
+    /// Whether the work-groups of several rows that are not whole packs need the function [`Self::one_row`].
+    fn has_one_row(&self) -> bool;
+
+    /// The function for any work-group as one row, at stage *legal*.
+    ///
+    /// # Errors
+    /// As [`LazySource::general`].
+    fn one_row(&self) -> Result<Function, BuildError>;
+
     /// A function for groups whose rows are whole packs of `lanes` lanes, at stage *legal*, and the resources it needs. `None` if
     /// the kernel can observe the number of lanes per pack.
     ///

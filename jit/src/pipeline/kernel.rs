@@ -30,10 +30,10 @@ pub(super) fn compile(
         Stage::Looped => already_looped(module, kernel),
         _ => spmd::group_functions(module, kernel, options, &machine)?,
     };
-    let packed = groups.packed.as_ref().map(|packed| packed.resources);
+    let others = [groups.packed.as_ref(), groups.one_row.as_ref()].map(|made| made.map(|made| made.resources));
     let general = &groups.general;
     let mut needs = KernelNeeds {
-        resources: packed.map_or(general.resources, |packed| general.resources.max(packed)),
+        resources: others.into_iter().flatten().fold(general.resources, Resources::max),
         private_bytes: general.private_bytes,
         has_barrier: general.has_barrier,
         report: groups.report,
@@ -59,18 +59,22 @@ pub(super) fn compile(
     // Most launches consist of whole packs and need only the packed function. A dump must contain the general one too.
     let general = if packed.is_some() && !options.dumps_code() {
         if cfg!(debug_assertions) {
-            to_legal(observer, module, &groups.general, caps, options)?;
+            for made in std::iter::once(&groups.general).chain(&groups.one_row) {
+                to_legal(observer, module, made, caps, options)?;
+            }
         }
         KernelFunction::Lazy(Box::new(LazyKernelSource {
             module: module.clone(),
             kernel: number,
             general: groups.general,
+            one_row: groups.one_row,
             resources: needs.resources,
             backend,
             options: options.clone(),
         }))
     } else {
-        KernelFunction::Legal(Box::new(to_legal(observer, module, &groups.general, caps, options)?))
+        let general = groups.one_row.as_ref().unwrap_or(&groups.general);
+        KernelFunction::Legal(Box::new(to_legal(observer, module, general, caps, options)?))
     };
     Ok(StagedKernel { needs, scalar, general, packed })
 }
@@ -124,7 +128,12 @@ fn already_looped(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions 
         private_bytes: 0,
         has_barrier: false,
     };
-    spmd::GroupFunctions { general, packed: None, report: VectorizationReport::scalar("handwritten kernel IR") }
+    spmd::GroupFunctions {
+        general,
+        packed: None,
+        one_row: None,
+        report: VectorizationReport::scalar("handwritten kernel IR"),
+    }
 }
 
 /// A kernel after its stages: its requirements, and its legal functions if the backend takes those.

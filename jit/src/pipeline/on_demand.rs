@@ -28,6 +28,8 @@ pub(super) struct LazyKernelSource {
     pub(super) kernel: usize,
     /// The function for any work-group.
     pub(super) general: GroupFunction,
+    /// The function for work-groups as one row, if the kernel needs it.
+    pub(super) one_row: Option<GroupFunction>,
     /// The resources that launches provide for it.
     pub(super) resources: Resources,
     /// The backend that compiles it.
@@ -62,6 +64,14 @@ impl LazySource for LazyKernelSource {
 
     fn general(&self) -> Result<Function, BuildError> {
         self.to_legal(&self.general)
+    }
+
+    fn has_one_row(&self) -> bool {
+        self.one_row.is_some()
+    }
+
+    fn one_row(&self) -> Result<Function, BuildError> {
+        self.to_legal(self.one_row.as_ref().unwrap_or(&self.general))
     }
 
     fn narrower(&self, lanes: u32) -> Result<Option<(Function, Resources)>, BuildError> {

@@ -13,7 +13,7 @@
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
 //!   `record_access.rs` and `versioning.rs` make accesses contiguous; `single_item_groups.rs` prepares a kernel for work-groups of one
-//!   work-item; `private_arrays.rs` chooses the layout of private
+//!   work-item, `one_row_groups.rs` for those that are one row; `private_arrays.rs` chooses the layout of private
 //!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
 //!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
@@ -25,7 +25,8 @@
 //! - [`report`]: what the vectorizer did, for the build log.
 //!
 //! A kernel gets up to two group functions. The *general* one takes any work-group; lanes beyond the end of a row are masked off.
-//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. `docs/spmd.md` explains
+//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. Kernels with sub-groups get a
+//! third one, for work-groups of several rows that are not whole packs. `docs/spmd.md` explains
 //! the scheme with a drawing.
 
 pub mod analysis;
@@ -44,7 +45,7 @@ use crate::target::machine::Machine;
 use cost::width::{RowLengths, Width};
 use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
-use transform::{loop_counters, normalize, single_item_groups};
+use transform::{loop_counters, normalize, one_row_groups, single_item_groups};
 use vectorize::widen;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
 use workgroup::{Packing, collectives, context, env, loops, regions};
@@ -72,6 +73,9 @@ pub struct GroupFunctions {
     /// Takes work-groups whose rows are whole packs. Present only when a pack has several lanes. See
     /// [`clift_include::abi::KernelEntry::packed`] for its full contract.
     pub packed: Option<GroupFunction>,
+    /// Takes any work-group as one row. Present only when packs have several lanes and the kernel can observe which work-items are a
+    /// sub-group; then it has to take the work-groups of several rows that are not whole packs.
+    pub one_row: Option<GroupFunction>,
     /// What the vectorizer did.
     pub report: VectorizationReport,
 }
@@ -113,7 +117,9 @@ pub fn narrower(
     let maker = Maker { module, kernel, options, groups: false, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
-        Width::Packs(lanes, normal, versions) => maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?.0,
+        Width::Packs(lanes, normal, versions) => {
+            maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?.0
+        }
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
@@ -144,10 +150,11 @@ fn make(
             return maker.only_scalar(func, report);
         }
     };
-    let (general, _) = maker.packs(&normal, lanes, false)?;
-    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, true)?;
+    let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
+    let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
+    let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
     let report = report.describe(module, func, packed.private_bytes);
-    Ok(GroupFunctions { general, packed: Some(packed), report })
+    Ok(GroupFunctions { general, packed: Some(packed), one_row, report })
 }
 
 /// The kernel for groups of one work-item, if all launches have such groups and it need not know where a group ends.
@@ -158,6 +165,24 @@ fn single_items(module: &Module, kernel: &KernelData, options: &Options) -> Opti
     let mut func = single_item_groups::run(module, &module.funcs[kernel.func])?;
     passes::canonicalize(&mut func, options, &mut |_, _| ());
     Some(func)
+}
+
+/// Whether a kernel needs a function for work-groups as one row.
+fn needs_one_row(func: &Function, kernel: &KernelData, lanes: u32, options: &Options) -> bool {
+    let rows_suffice =
+        |[x, y, z]: [u64; 3]| y.saturating_mul(z) == 1 || options.uniform_work_groups && x.is_multiple_of(lanes.into());
+    observes_sub_groups(func) && !kernel.required_local_size.is_some_and(rows_suffice)
+}
+
+/// Which rows of work-items a function takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    /// Any.
+    Any,
+    /// Those of whole packs.
+    Whole,
+    /// A work-group is one row.
+    One,
 }
 
 /// Makes the group functions of one kernel.
@@ -186,21 +211,34 @@ impl Maker<'_> {
             func,
             general.private_bytes,
         );
-        Ok(GroupFunctions { general, packed: None, report })
+        Ok(GroupFunctions { general, packed: None, one_row: None, report })
     }
 
-    /// One pack per loop iteration; `whole` as in [`Packing::whole`].
+    /// A function for work-groups as one row.
+    fn one_row(&self, func: &Function, lanes: u32, machine: &Machine) -> Result<Option<GroupFunction>, BuildError> {
+        let mut func = one_row_groups::run(func);
+        passes::canonicalize(&mut func, self.options, &mut |_, _| ());
+        let options = Options { width: Some(lanes), ..self.options.clone() };
+        match Width::choose(&func, RowLengths::Unknown, &options, machine) {
+            Width::Packs(lanes, normal, _) => Ok(Some(self.packs(&normal, lanes, Rows::One)?.0)),
+            // Its instructions are just beyond a limit.
+            Width::Scalar(_) | Width::Unprofitable(..) => Ok(None),
+        }
+    }
+
+    /// One pack per loop iteration.
     fn packs(
         &self,
         normal: &normalize::NormalForm,
         lanes: u32,
-        whole: bool,
+        rows: Rows,
     ) -> Result<(GroupFunction, VectorizationReport), BuildError> {
+        let whole = rows == Rows::Whole;
         let divergence = normal.divergence(lanes, whole);
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
         passes::clean_widened(&mut widened, self.options);
         loop_counters::run(&mut widened);
-        let packing = Packing { lanes, whole, groups: self.groups };
+        let packing = Packing { lanes, whole, groups: self.groups, one_row: rows == Rows::One };
         let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);
         Ok((made, VectorizationReport { regions, groups: self.groups, ..report }))

@@ -76,7 +76,7 @@ impl ChildKernel {
     /// The most work-items that a sub-group of a range has.
     pub(super) fn max_sub_group_size(&self, range: &[u64; RANGE_WORDS]) -> u64 {
         let width = u64::from(self.resources.width.max(1));
-        self.geometry(range).map_or(width, |nd| width.min(nd.local_size()[0]))
+        self.geometry(range).map_or(width, |nd| width.min(nd.local_size().iter().product()))
     }
 
     /// The local size along x that gives this number of sub-groups; 0 if there is none.
@@ -94,7 +94,7 @@ impl ChildKernel {
     pub(super) fn max_sub_groups(&self) -> u64 {
         match self.demands.required {
             Some(size) => self.resources.sub_group_count(size).unwrap_or(0),
-            None => self.demands.max_group_items,
+            None => self.resources.sub_group_count([self.demands.max_group_items, 1, 1]).unwrap_or(0),
         }
     }
 }

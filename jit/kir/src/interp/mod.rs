@@ -72,7 +72,7 @@ pub struct InterpOptions {
     pub fuel: u64,
     /// Number of different faults after which the run stops.
     pub max_faults: usize,
-    /// `get_max_sub_group_size`: the number of consecutive work-items of a row that are a sub-group.
+    /// `get_max_sub_group_size`: the number of work-items with consecutive local linear ids that are a sub-group.
     pub sub_group_size: u32,
     /// Whether addresses are checked against the alignment that instructions state.
     pub check_alignment: bool,

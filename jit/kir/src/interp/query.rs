@@ -54,10 +54,7 @@ impl<'m> Machine<'m, '_> {
             _ => 0,
         };
         let width = u64::from(self.options.sub_group_size.max(1));
-        // A sub-group lies within a row.
-        let sub_groups = |[x, y, z]: [u64; 3]| x.div_ceil(width).wrapping_mul(y).wrapping_mul(z);
-        let [x, y, z] = id.local;
-        let [row, height, _] = place.local_size;
+        let items = |[x, y, z]: [u64; 3]| x.wrapping_mul(y).wrapping_mul(z);
         let bits = match op {
             QueryOp::WorkDim => u64::from(place.work_dim),
             QueryOp::GlobalSize => place.global_size[dim],
@@ -74,12 +71,12 @@ impl<'m> Machine<'m, '_> {
                 z.wrapping_mul(height).wrapping_add(y).wrapping_mul(width).wrapping_add(x)
             }
             QueryOp::LocalLinearId => item,
-            QueryOp::SubGroupSize => width.min(row.saturating_sub(x / width * width)),
+            QueryOp::SubGroupSize => width.min(items(place.local_size).saturating_sub(item / width * width)),
             QueryOp::MaxSubGroupSize => width,
-            QueryOp::NumSubGroups => sub_groups(place.local_size),
-            QueryOp::EnqueuedNumSubGroups => sub_groups(place.enqueued_local_size),
-            QueryOp::SubGroupId => sub_groups([row, z.wrapping_mul(height).wrapping_add(y), 1]).wrapping_add(x / width),
-            QueryOp::SubGroupLocalId => x % width,
+            QueryOp::NumSubGroups => items(place.local_size).div_ceil(width),
+            QueryOp::EnqueuedNumSubGroups => items(place.enqueued_local_size).div_ceil(width),
+            QueryOp::SubGroupId => item / width,
+            QueryOp::SubGroupLocalId => item % width,
         };
         let mask = frame.ty(result).elem.mask();
         frame.set(result, &[bits & mask]);

@@ -173,15 +173,10 @@ impl<'m> Machine<'m, '_> {
         self.options.sub_group_size.max(1) as usize
     }
 
-    fn row_size(&self) -> usize {
-        self.place.local_size[0].max(1) as usize
-    }
-
-    /// The sub-groups of a group with `count` work-items; each is within a row.
-    fn packs(&self, count: usize) -> Vec<std::ops::Range<usize>> {
-        let (row, width) = (self.row_size(), self.sub_group_size());
-        let rows = (0..count).step_by(row).map(|start| start..(start + row).min(count));
-        rows.flat_map(|row| row.clone().step_by(width).map(move |start| start..(start + width).min(row.end))).collect()
+    /// The sub-groups of a group with `count` work-items.
+    fn packs(&self, count: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+        let width = self.sub_group_size();
+        (0..count).step_by(width).map(move |start| start..(start + width).min(count))
     }
 
     /// Releases the sub-groups at named barriers where enough sub-groups have arrived; returns whether there are any.
@@ -209,8 +204,7 @@ impl<'m> Machine<'m, '_> {
             let count = u32::from_le_bytes(count).max(1) as usize;
             if packs.len() >= count {
                 let width = self.sub_group_size();
-                let row = self.row_size();
-                let start = |i: usize| i - i % row % width;
+                let start = |i: usize| i - i % width;
                 self.release(items, point, |i| packs[..count].contains(&start(i)), epochs);
                 any = true;
             }

@@ -390,7 +390,7 @@ impl<'a> Solver<'a> {
         match (data.op, &data.imm) {
             (Opcode::GlobalId, Imm::Dim(0)) => by_one(aligned),
             (Opcode::LocalId, Imm::Dim(0)) => by_one(pack),
-            // A pack lies within a row.
+            // A pack lies within a row, unless a work-group is one row; then no other ids are left.
             (Opcode::GlobalId | Opcode::LocalId, _) => LaneForm::uniform(Scope::Pack),
             (Opcode::LocalLinearId, _) => by_one(aligned),
             // Rows of the launch may have any length.

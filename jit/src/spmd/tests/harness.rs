@@ -95,10 +95,11 @@ impl Launch {
     /// Runs the group function, in runs of at most `run` groups.
     pub(super) fn run_groups(&self, module: &Module, made: &GroupFunctions, run: u64) -> Ran {
         let mut module = module.clone();
-        let general: Func = module.funcs.push(made.general.func.clone());
-        let packed = made.packed.as_ref().map(|packed| module.funcs.push(packed.func.clone()));
         let resources = resources(made);
         let Geometry { global_size, global_offset, local_size, .. } = self.geometry;
+        let one_row = made.one_row.as_ref().filter(|_| resources.sub_groups_cross_rows(global_size, local_size));
+        let general: Func = module.funcs.push(one_row.unwrap_or(&made.general).func.clone());
+        let packed = made.packed.as_ref().map(|packed| module.funcs.push(packed.func.clone()));
         let packed_groups = resources.packed_groups(global_size, global_offset, local_size);
         let prepared = PreparedModule::new(&module);
         let interpreter = Interpreter::new(&module, &prepared);
@@ -170,10 +171,10 @@ impl Launch {
     }
 }
 
-/// The resources of both group functions of a kernel.
+/// The resources of all group functions of a kernel.
 fn resources(made: &GroupFunctions) -> Resources {
-    let general = made.general.resources;
-    made.packed.as_ref().map_or(general, |packed| general.max(packed.resources))
+    let others = made.packed.iter().chain(&made.one_row).map(|made| made.resources);
+    others.fold(made.general.resources, Resources::max)
 }
 
 /// Makes and verifies the general group function of the first kernel.
@@ -186,7 +187,7 @@ pub(super) fn make_all(module: &Module, options: &Options, growth: Growth) -> Gr
     verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
     let made =
         make_with(module, &module.kernels[0], options, &Machine::COMMON, growth).unwrap_or_else(|e| panic!("{e}"));
-    for made in [Some(&made.general), made.packed.as_ref()].into_iter().flatten() {
+    for made in [Some(&made.general), made.packed.as_ref(), made.one_row.as_ref()].into_iter().flatten() {
         verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
     }
     made

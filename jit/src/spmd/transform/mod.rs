@@ -4,6 +4,7 @@
 pub(crate) mod index_widening;
 pub(crate) mod loop_counters;
 pub(crate) mod normalize;
+pub(crate) mod one_row_groups;
 pub(crate) mod private_arrays;
 pub(crate) mod record_access;
 pub(crate) mod row_loops;

@@ -79,6 +79,7 @@ enum LevelKey {
     GroupSize(u8),
     GroupOrigin(u8),
     Origin(u8),
+    RowSize,
     PacksPerRow,
     ScratchBase,
     Records,
@@ -325,12 +326,39 @@ impl<'a> GroupEnv<'a> {
         if dim == 0 { self.group } else { self.entry }
     }
 
-    /// Whether every group has one work-item in a dimension.
+    /// Whether the loops have no loop for a dimension.
     pub(crate) fn is_flat(&self, dim: u8) -> bool {
+        if self.packing.one_row {
+            return dim > 0;
+        }
+        self.has_size_one(dim)
+    }
+
+    /// Whether every group has one work-item in a dimension.
+    fn has_size_one(&self, dim: u8) -> bool {
         if self.packing.groups && dim == 0 {
             return false;
         }
         self.required.is_some_and(|sizes| sizes[usize::from(dim)] == 1)
+    }
+
+    /// The number of iterations that the loop of a dimension goes over.
+    pub(crate) fn loop_size(&mut self, dim: u8) -> Value {
+        if !self.packing.one_row || dim > 0 {
+            return self.group_size(dim);
+        }
+        self.memoize(LevelKey::RowSize, |env| {
+            let sizes = [0, 1, 2].map(|dim| env.group_size(dim));
+            let level = env.group;
+            env.items_of(sizes, level)
+        })
+    }
+
+    /// The number of work-items in a group of the given sizes.
+    fn items_of(&mut self, [x, y, z]: [Value; 3], level: Block) -> Value {
+        let mut b = self.at(level);
+        let plane = b.int2(Opcode::Imul, x, y);
+        b.int2(Opcode::Imul, plane, z)
     }
 
     /// The id of the group's first work-item in a dimension, without the global offset.
@@ -360,7 +388,7 @@ impl<'a> GroupEnv<'a> {
             return self.count;
         }
         let enqueued = self.enqueued_local_size(dim);
-        if self.full_groups || self.is_flat(dim) {
+        if self.full_groups || self.has_size_one(dim) {
             return enqueued;
         }
         self.memoize(LevelKey::GroupSize(dim), |env| {
@@ -442,7 +470,7 @@ impl<'a> GroupEnv<'a> {
 
     /// The number of packs in a row of this group.
     fn packs_per_row(&mut self) -> Value {
-        let size = self.group_size(0);
+        let size = self.loop_size(0);
         self.memoize(LevelKey::PacksPerRow, |env| {
             let group = env.group;
             env.packs_for(size, group)
@@ -477,6 +505,10 @@ impl<'a> GroupEnv<'a> {
 
     /// The number of packs in a group of the given sizes.
     fn packs_of(&mut self, sizes: [Value; 3], level: Block) -> Value {
+        if self.packing.one_row {
+            let items = self.items_of(sizes, level);
+            return self.packs_for(items, level);
+        }
         let row = self.packs_for(sizes[0], level);
         let mut b = self.at(level);
         let rows = b.int2(Opcode::Imul, sizes[2], sizes[1]);
@@ -501,7 +533,7 @@ impl<'a> GroupEnv<'a> {
         if self.packing.whole {
             return (lanes, self.entry);
         }
-        let (x, size, item) = (self.local_id(levels, 0), self.group_size(0), levels.item);
+        let (x, size, item) = (self.local_id(levels, 0), self.loop_size(0), levels.item);
         let mut b = self.at(item);
         let left = b.int2(Opcode::Isub, size, x);
         (b.int2(Opcode::Umin, left, lanes), item)

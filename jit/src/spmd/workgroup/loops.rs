@@ -675,7 +675,7 @@ impl<'a> Loops<'a> {
             let after = self.env.out.append_block();
             let header = body.levels.blocks[usize::from(dim)];
             let step = if dim == 0 { i64::from(self.packing.lanes) } else { 1 };
-            let (step, size) = (self.env.int(step), self.env.group_size(dim));
+            let (step, size) = (self.env.int(step), self.env.loop_size(dim));
             let mut b = self.env.at(at);
             let next = b.int2(Opcode::Iadd, id, step);
             let more = b.icmp(IntCond::Ult, next, size);

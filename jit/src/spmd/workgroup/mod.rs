@@ -20,12 +20,14 @@ pub(crate) struct Packing {
     pub(crate) whole: bool,
     /// Whether every group has one work-item, and packs are made of neighbouring groups: the run of groups takes the place of a group.
     pub(crate) groups: bool,
+    /// Whether the work-items of a group form one row, in the order of their local linear ids.
+    pub(crate) one_row: bool,
 }
 
 impl Packing {
     /// One work-item per pack; `groups` as in [`Packing::groups`].
     pub(crate) fn one(groups: bool) -> Packing {
-        Packing { lanes: 1, whole: true, groups }
+        Packing { lanes: 1, whole: true, groups, one_row: false }
     }
 }
 

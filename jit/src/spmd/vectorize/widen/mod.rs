@@ -195,14 +195,12 @@ impl Widener<'_> {
 
     /// The lanes within the work-group's row.
     fn existing_lanes(&mut self) -> Value {
-        let iota = self.iota(Type::I64, 1);
+        let iota = self.iota(Type::I32, 1);
         let width = self.width;
         let mut b = self.at();
-        let size = b.query(Opcode::LocalSize, 0);
-        let first = b.query(Opcode::LocalId, 0);
-        let left = b.int2(Opcode::Isub, size, first);
-        let left = b.splat(left, width);
-        b.icmp(IntCond::Ult, iota, left)
+        let size = b.query_linear(Opcode::SubGroupSize);
+        let size = b.splat(size, width);
+        b.icmp(IntCond::Ult, iota, size)
     }
 
     /// A cursor before the terminator of the current block.
