@@ -55,6 +55,11 @@ const FULL_EXTENSIONS: &[&str] = &[
     "cl_khr_subgroup_shuffle_relative",
     "cl_ext_float_atomics",
     "cl_intel_required_subgroup_size",
+    "cl_intel_subgroup_local_block_io",
+    "cl_intel_subgroups",
+    "cl_intel_subgroups_char",
+    "cl_intel_subgroups_long",
+    "cl_intel_subgroups_short",
 ];
 
 /// The features of [`Profile::full`].
@@ -107,6 +112,7 @@ const FULL_SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_subgroup_rotate",
     "SPV_KHR_uniform_group_instructions",
     "SPV_EXT_relaxed_printf_string_address_space",
+    "SPV_INTEL_subgroups",
 ];
 
 impl Profile {

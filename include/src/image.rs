@@ -38,8 +38,8 @@ pub struct ImageDescriptor {
     pub order: u32,
     /// Channel data type, as in `cl_image_format`.
     pub data_type: u32,
-    /// Explicit padding, zero.
-    pub reserved: u32,
+    /// Bytes of an element.
+    pub element_bytes: u32,
 }
 
 /// One level of an image: slices (of 3-D images) or layers (of arrays), which consist of rows of elements.

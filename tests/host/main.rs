@@ -16,6 +16,7 @@ mod examples;
 mod faults;
 mod images;
 mod info;
+mod intel_sub_groups;
 mod mipmaps;
 mod named_barriers;
 mod pipes;

@@ -93,6 +93,8 @@ pub enum Lowering {
     Broadcast(Scope),
     /// A `GroupNonUniform` instruction of the sub-group: arguments in order.
     SubGroup(Op),
+    /// An instruction of `SPV_INTEL_subgroups`: arguments in order.
+    IntelSubGroup(Op),
     /// `sub_group_ballot_bit_count` and its scans.
     BallotCount(GroupOperation),
     /// `clock_read_...`
@@ -147,6 +149,7 @@ impl Lowering {
             | Lowering::GroupArithmetic { .. }
             | Lowering::Broadcast(_)
             | Lowering::SubGroup(_)
+            | Lowering::IntelSubGroup(_)
             | Lowering::BallotCount(_)
             | Lowering::Clock(_)
             | Lowering::Pipe(_)

@@ -211,6 +211,12 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_ext_image_requirements_info", version(0, 5, 0), ExtensionScope::Device, false),
     extension("cl_ext_immutable_memory_objects", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_intel_required_subgroup_size", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_intel_spirv_subgroups", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_intel_subgroup_local_block_io", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_intel_subgroups", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_intel_subgroups_char", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_intel_subgroups_long", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_intel_subgroups_short", version(1, 1, 0), ExtensionScope::Device, true),
     extension("cl_intel_unified_shared_memory", version(1, 1, 0), ExtensionScope::Device, false),
 ];
 
@@ -347,6 +353,7 @@ pub const SPIRV_EXTENSIONS: &[&str] = &[
     "SPV_KHR_subgroup_rotate",
     "SPV_KHR_uniform_group_instructions",
     "SPV_EXT_relaxed_printf_string_address_space",
+    "SPV_INTEL_subgroups",
 ];
 
 /// Whether images are supported.

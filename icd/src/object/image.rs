@@ -157,7 +157,7 @@ impl Image {
             level_count: levels.len() as u32,
             order: format.order,
             data_type: format.data_type,
-            reserved: 0,
+            element_bytes: layout.bytes,
         };
         Image { kind, format, layout, levels, descriptor: Box::new(descriptor) }
     }

@@ -79,8 +79,9 @@ const CAPABILITIES: &[(Capability, Support)] = &[
     // Lengths of runtime arrays are only for shaders.
     (Capability::UntypedPointersKHR, Support::Accepted),
     (Capability::FMAKHR, Support::Reported),
-    // Blocks of buffers and images, the rest of its extension, are missing.
-    (Capability::SubgroupShuffleINTEL, Support::Accepted),
+    (Capability::SubgroupShuffleINTEL, Support::Reported),
+    (Capability::SubgroupBufferBlockIOINTEL, Support::Reported),
+    (Capability::SubgroupImageBlockIOINTEL, Support::Reported),
     (Capability::FPFastMathModeINTEL, Support::Accepted),
 ];
 
@@ -107,7 +108,7 @@ const EXTENSIONS: &[(&str, Support)] = &[
     ("SPV_KHR_untyped_pointers", Support::Accepted),
     ("SPV_KHR_poison_freeze", Support::Reported),
     ("SPV_KHR_fma", Support::Reported),
-    ("SPV_INTEL_subgroups", Support::Accepted),
+    ("SPV_INTEL_subgroups", Support::Reported),
     ("SPV_INTEL_fp_fast_math_mode", Support::Accepted),
 ];
 

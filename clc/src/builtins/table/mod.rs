@@ -11,6 +11,7 @@ mod enqueue;
 mod geometric;
 mod images;
 mod integer;
+mod intel_sub_group;
 mod math;
 mod memory;
 mod misc;
@@ -82,6 +83,8 @@ pub(super) static TABLES: &[&[Group]] = &[
     images::TABLE,
     work_group::TABLE,
     sub_group::TABLE,
+    intel_sub_group::TABLE,
+    intel_sub_group::BLOCKS,
     pipes::TABLE,
     enqueue::TABLE,
 ];

@@ -27,6 +27,12 @@ fn capability(op: Op) -> Option<Capability> {
         Op::GroupNonUniformShuffle | Op::GroupNonUniformShuffleXor => Capability::GroupNonUniformShuffle,
         Op::GroupNonUniformShuffleUp | Op::GroupNonUniformShuffleDown => Capability::GroupNonUniformShuffleRelative,
         Op::GroupNonUniformRotateKHR => Capability::GroupNonUniformRotateKHR,
+        Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => Capability::SubgroupBufferBlockIOINTEL,
+        Op::SubgroupImageBlockReadINTEL | Op::SubgroupImageBlockWriteINTEL => Capability::SubgroupImageBlockIOINTEL,
+        Op::SubgroupShuffleINTEL
+        | Op::SubgroupShuffleDownINTEL
+        | Op::SubgroupShuffleUpINTEL
+        | Op::SubgroupShuffleXorINTEL => Capability::SubgroupShuffleINTEL,
         _ => return None,
     })
 }
@@ -182,6 +188,20 @@ impl FunctionEmitter<'_, '_> {
         operands.extend_from_slice(call.values);
         let ty = self.module.type_id(call.result);
         self.op(op, ty, &operands)
+    }
+
+    /// An instruction of `SPV_INTEL_subgroups` with the arguments in order.
+    pub(super) fn intel_sub_group(&mut self, call: &Call<'_>, op: Op) -> Option<Id> {
+        self.module.extension("SPV_INTEL_subgroups");
+        if let Some(capability) = capability(op) {
+            self.module.capability(capability);
+        }
+        if matches!(op, Op::SubgroupBlockWriteINTEL | Op::SubgroupImageBlockWriteINTEL) {
+            self.op_void(op, call.values);
+            return None;
+        }
+        let ty = self.module.type_id(call.result);
+        Some(self.op(op, ty, call.values))
     }
 
     /// A number of bits of a ballot.

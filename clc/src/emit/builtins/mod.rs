@@ -126,6 +126,7 @@ pub(crate) fn call(
         }
         Lowering::Broadcast(scope) => emitter.broadcast(call, scope),
         Lowering::SubGroup(op) => emitter.sub_group(call, op),
+        Lowering::IntelSubGroup(op) => return emitter.intel_sub_group(call, op),
         Lowering::BallotCount(how) => emitter.ballot_count(call, how),
         Lowering::NamedBarrier(op) => emitter.named_barrier(call, op),
         Lowering::Pipe(op) => emitter.pipe(call, op),

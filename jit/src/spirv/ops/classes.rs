@@ -131,6 +131,10 @@ classes! {
     ShuffleInst {
         SubgroupShuffleINTEL SubgroupShuffleDownINTEL SubgroupShuffleUpINTEL SubgroupShuffleXorINTEL
     }
+    /// Accesses to blocks of `SPV_INTEL_subgroups`.
+    BlockInst {
+        SubgroupBlockReadINTEL SubgroupBlockWriteINTEL SubgroupImageBlockReadINTEL SubgroupImageBlockWriteINTEL
+    }
     /// Ballots.
     BallotInst {
         GroupNonUniformElect GroupNonUniformBallot GroupNonUniformInverseBallot GroupNonUniformBallotBitExtract

@@ -106,7 +106,7 @@ pub(in crate::spirv) fn format_part(cx: &mut FuncCx<'_>, image: Value, part: For
 }
 
 /// Loads a 32-bit field of a descriptor.
-fn number(cx: &mut FuncCx<'_>, image: Value, offset: usize) -> Value {
+pub(super) fn number(cx: &mut FuncCx<'_>, image: Value, offset: usize) -> Value {
     let place = cx.b.addr(image, None, 1, offset as i64);
     cx.b.load(Type::I32, place, MemInfo { align: 4, volatile: false, invariant: true, alias: 0 })
 }
@@ -134,7 +134,8 @@ fn sampled(cx: &mut FuncCx<'_>, id: u32) -> Result<(Value, Value, ImageShape), I
     }
 }
 
-fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, InstError> {
+/// The shape of an image.
+pub(super) fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, InstError> {
     let ty = cx.type_of(id)?;
     match cx.type_info(ty)?.kind {
         TypeKind::Image { shape, .. } => Ok(shape),

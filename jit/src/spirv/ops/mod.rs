@@ -13,6 +13,7 @@ pub(super) mod convert;
 mod enqueue;
 pub(super) mod group;
 pub(super) mod image;
+mod intel_blocks;
 mod intel_sub_group;
 pub(super) mod logic;
 pub(super) mod memory;
@@ -49,6 +50,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
         Class::CollectiveInst(op) => collective::lower(cx, inst, op),
         Class::CombineInst(op) => collective::combine(cx, inst, op),
         Class::ShuffleInst(op) => intel_sub_group::lower(cx, inst, op),
+        Class::BlockInst(op) => intel_blocks::lower(cx, inst, op),
         Class::BallotInst(op) => ballot::lower(cx, inst, op),
         Class::ImageInst(op) => image::lower(cx, inst, op),
         Class::MiscInst(op) => misc::lower(cx, inst, op),
