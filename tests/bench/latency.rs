@@ -1,4 +1,5 @@
-//! The latencies that a child of the benchmark measures: from source or SPIR-V to a result, and the overhead of calls.
+//! The latencies that a child of the benchmark measures: from source or SPIR-V to a result, and the overhead of calls. Those of pipes and
+//! of kernels that enqueue kernels are in [`queues`].
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,6 +13,7 @@ use opencl3::memory::{Buffer, CL_MAP_READ, CL_MEM_READ_WRITE, ClMem};
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_int};
 
+use crate::queues;
 use crate::suite::Kind;
 
 /// A small kernel with a loop and a branch.
@@ -28,11 +30,15 @@ pub(crate) enum Part {
     Il,
     /// Launches of an empty kernel.
     Launch,
+    /// Pipes between two kernels.
+    Pipes,
+    /// Kernels that enqueue kernels.
+    Children,
 }
 
 impl Part {
     /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Source, Self::Il, Self::Launch];
+    pub(crate) const ALL: [Self; 5] = [Self::Source, Self::Il, Self::Launch, Self::Pipes, Self::Children];
 
     /// As the command line spells it.
     pub(crate) fn name(self) -> &'static str {
@@ -40,6 +46,8 @@ impl Part {
             Self::Source => "source",
             Self::Il => "il",
             Self::Launch => "launch",
+            Self::Pipes => "pipes",
+            Self::Children => "children",
         }
     }
 
@@ -47,7 +55,7 @@ impl Part {
     pub(crate) fn kind(self) -> Kind {
         match self {
             Self::Source | Self::Il => Kind::Build,
-            Self::Launch => Kind::Launch,
+            Self::Launch | Self::Pipes | Self::Children => Kind::Launch,
         }
     }
 }
@@ -72,6 +80,13 @@ pub(crate) const LABELS: &[(&str, Kind, &str)] = &[
     ("map_unmap", Kind::Launch, "4 KiB: blocking map, unmap and finish"),
     ("create_buffer", Kind::Launch, "4 KiB: create and release a buffer"),
     ("event_chain", Kind::Launch, "empty kernel: each of 100 that wait for the one before by its event"),
+    ("pipe_items", Kind::Launch, "pipe: 1,000 packets, reservations per work-item"),
+    ("pipe_groups", Kind::Launch, "pipe: 1,000 packets, reservations per work-group"),
+    ("children", Kind::Launch, "empty kernel: each of 10,000 that a kernel enqueues"),
+    ("sort_device", Kind::Launch, "quicksort: kernels enqueue kernels"),
+    ("sort_host", Kind::Launch, "quicksort: the host enqueues the same kernels"),
+    ("search_device", Kind::Launch, "breadth-first search: kernels enqueue kernels"),
+    ("search_host", Kind::Launch, "breadth-first search: the host enqueues the same kernels"),
 ];
 
 /// Measures; microseconds by name.
@@ -119,6 +134,8 @@ pub(crate) fn run(part: Part) -> Result<BTreeMap<&'static str, f64>> {
             }
         }
         Part::Launch => launches(&context, &queue, &mut results)?,
+        Part::Pipes => queues::pipes(context, &device, &mut results)?,
+        Part::Children => queues::children(context, &device, &mut results)?,
     }
     Ok(results)
 }
@@ -292,10 +309,12 @@ fn enqueue(queue: &CommandQueue, kernel: &Kernel, items: usize) -> Result<()> {
     unsafe { cl3::event::release_event(event) }.map_err(|code| anyhow!("release: {code}"))
 }
 
-fn micros(start: Instant) -> f64 {
+/// Microseconds since a time.
+pub(crate) fn micros(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1e6
 }
 
-fn cl(error: opencl3::error_codes::ClError) -> anyhow::Error {
+/// An error of a call.
+pub(crate) fn cl(error: opencl3::error_codes::ClError) -> anyhow::Error {
     anyhow!("OpenCL error {error}")
 }

@@ -4,8 +4,8 @@
 //! drivers, so that all of them see the same machine at nearly the same time. A child is one OpenCL application; its environment
 //! selects the driver and empty caches. Hangs and crashes of a child are results, too.
 //!
-//! [`suite`] is the table of kernels, and [`work`] describes a kernel's inputs and outputs. Children measure [`throughput`] and
-//! [`latency`]; [`functions`] is a table of built-in functions to be measured. [`children`] starts the children, [`drivers`]
+//! [`suite`] is the table of kernels, and [`work`] describes a kernel's inputs and outputs. Children measure [`throughput`],
+//! [`latency`] and [`queues`]; [`functions`] is a table of built-in functions to be measured. [`children`] starts the children, [`drivers`]
 //! finds the drivers, and [`levels`] makes one for each optimization level of the front end; [`report`] and [`plot`] show the
 //! results.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
@@ -16,6 +16,7 @@ mod functions;
 mod latency;
 mod levels;
 mod plot;
+mod queues;
 mod report;
 mod suite;
 mod throughput;

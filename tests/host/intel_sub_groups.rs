@@ -5,22 +5,27 @@ use std::ptr::{null, null_mut};
 use cl3::ext::*;
 use cl3::memory::*;
 use cl3::types::{CL_TRUE, cl_image_desc, cl_image_format, cl_mem, cl_uint};
-use opencl3::kernel::ExecuteKernel;
+use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::Buffer;
 
 use clift_tests::session::{Session, session};
 use clift_tests::values::spread;
 
-/// Runs a kernel with a required sub-group size on one buffer in place, and perhaps an image; returns the buffer.
-fn run(
+/// Runs a program's kernel `t` on one buffer in place.
+fn run(session: &Session, source: &str, bytes: &[u8], global: &[usize], local: &[usize]) -> Vec<u8> {
+    let (_program, kernel) = session.kernel(source, "", "t");
+    run_kernel(session, &kernel, bytes, None, global, local)
+}
+
+/// Runs a kernel on one buffer in place, and perhaps on an image at a coordinate; returns the buffer.
+fn run_kernel(
     session: &Session,
-    source: &str,
+    kernel: &Kernel,
     bytes: &[u8],
-    image: Option<cl_mem>,
+    image: Option<(cl_mem, [i32; 2])>,
     global: &[usize],
     local: &[usize],
 ) -> Vec<u8> {
-    let (_program, kernel) = session.kernel(source, "", "t");
     let queue = session.queue();
     let mut bytes = bytes.to_vec();
     // SAFETY: the arguments are those of the kernel, and the buffer has as many bytes.
@@ -28,10 +33,10 @@ fn run(
         let mut buffer =
             Buffer::<u8>::create(&session.context, CL_MEM_READ_WRITE, bytes.len(), null_mut()).expect("a buffer");
         queue.enqueue_write_buffer(&mut buffer, CL_TRUE, 0, &bytes, &[]).expect("a write");
-        let mut execute = ExecuteKernel::new(&kernel);
+        let mut execute = ExecuteKernel::new(kernel);
         execute.set_arg(&buffer);
-        if let Some(image) = &image {
-            execute.set_arg(image);
+        if let Some((image, at)) = &image {
+            execute.set_arg(image).set_arg(at);
         }
         execute.set_global_work_sizes(global).set_local_work_sizes(local).enqueue_nd_range(&queue).expect("a launch");
         queue.enqueue_read_buffer(&buffer, CL_TRUE, 0, &mut bytes, &[]).expect("a read");
@@ -65,7 +70,7 @@ fn blocks_of_buffers() {
     }
     for (ty, suffix, bytes) in TYPES {
         for &count in counts(suffix) {
-            for (size, space) in [(8, "global"), (16, "global"), (16, "local"), (1, "global")] {
+            for (size, space) in [(8, "global"), (16, "local")] {
                 let n = number(count);
                 // Each sub-group reads a block, reverses it by components and lanes, and writes it elsewhere.
                 let sub_groups = 3;
@@ -103,7 +108,7 @@ fn blocks_of_buffers() {
                 );
                 let before = content(2 * sub_groups * block * bytes);
                 let items = sub_groups * size;
-                let after = run(session, &source, &before, None, &[items], &[items]);
+                let after = run(session, &source, &before, &[items], &[items]);
                 let (input, output) = after.split_at(after.len() / 2);
                 assert_eq!(input, &before[..input.len()], "{source}");
                 for (i, element) in output.chunks_exact(bytes).enumerate() {
@@ -152,62 +157,70 @@ fn blocks_of_images() {
     let pixels = content(pitch * height);
     for (ty, suffix, bytes) in TYPES {
         for &count in counts(suffix) {
-            for (size, [x, y]) in STARTS.into_iter().flat_map(|start| [(16, start), (8, start)]) {
+            for size in [8, 16] {
                 let n = number(count);
-                let image = image(session, CL_UNSIGNED_INT8, &mut pixels.clone());
-                let source = format!(
-                    "__attribute__((intel_reqd_sub_group_size({size})))
-                     kernel void t(global {ty}{n} *out, read_only image2d_t image) {{
-                        out[get_global_id(0)] = intel_sub_group_block_read{suffix}{n}(image, (int2)({x}, {y}));
-                    }}"
+                let program = |signature: &str, call: &str| {
+                    let source = format!(
+                        "__attribute__((intel_reqd_sub_group_size({size})))
+                         kernel void t(global {ty}{n} *data, {signature} image2d_t image, int2 at) {{
+                            {call}
+                         }}"
+                    );
+                    (session.kernel(&source, "", "t"), source)
+                };
+                let ((_read, read), read_source) = program(
+                    "read_only",
+                    &format!("data[get_global_id(0)] = intel_sub_group_block_read{suffix}{n}(image, at);"),
                 );
-                let read = run(session, &source, &vec![0; size * count * bytes], Some(image), &[size], &[size]);
-                for (i, element) in read.chunks_exact(bytes).enumerate() {
-                    let (lane, row) = ((i / count) as i32, (i % count) as i32);
-                    let row = (y + row).clamp(0, height as i32 - 1);
-                    let byte = x + lane * bytes as i32;
-                    // The nearest element of the image, and the same part of it.
-                    let from = (byte - byte.rem_euclid(4)).clamp(0, pitch as i32 - 4) + byte.rem_euclid(4);
-                    let from = from.min((pitch - bytes) as i32);
-                    let from = row as usize * pitch + from as usize;
-                    assert_eq!(element, &pixels[from..][..bytes], "element {i} of\n{source}");
-                }
-
-                let source = format!(
-                    "__attribute__((intel_reqd_sub_group_size({size})))
-                     kernel void t(global {ty}{n} *data, write_only image2d_t image) {{
-                        intel_sub_group_block_write{suffix}{n}(image, (int2)({x}, {y}), data[get_global_id(0)]);
-                    }}"
+                let ((_write, write), write_source) = program(
+                    "write_only",
+                    &format!("intel_sub_group_block_write{suffix}{n}(image, at, data[get_global_id(0)]);"),
                 );
-                let data: Vec<u8> = content(size * count * bytes).iter().map(|byte| !byte).collect();
-                run(session, &source, &data, Some(image), &[size], &[size]);
-                let mut expected = pixels.clone();
-                for (i, element) in data.chunks_exact(bytes).enumerate() {
-                    let (at, row) = (x + ((i / count) * bytes) as i32, y + (i % count) as i32);
-                    if (0..=(pitch - bytes) as i32).contains(&at) && (0..height as i32).contains(&row) {
-                        expected[row as usize * pitch + at as usize..][..bytes].copy_from_slice(element);
+                for [x, y] in STARTS {
+                    let image = image(session, CL_UNSIGNED_INT8, &mut pixels.clone());
+                    let zeros = vec![0; size * count * bytes];
+                    let got = run_kernel(session, &read, &zeros, Some((image, [x, y])), &[size], &[size]);
+                    for (i, element) in got.chunks_exact(bytes).enumerate() {
+                        let (lane, row) = ((i / count) as i32, (i % count) as i32);
+                        let row = (y + row).clamp(0, height as i32 - 1);
+                        let byte = x + lane * bytes as i32;
+                        // The nearest element of the image, and the same part of it.
+                        let from = (byte - byte.rem_euclid(4)).clamp(0, pitch as i32 - 4) + byte.rem_euclid(4);
+                        let from = from.min((pitch - bytes) as i32);
+                        let from = row as usize * pitch + from as usize;
+                        assert_eq!(element, &pixels[from..][..bytes], "element {i} at ({x}, {y}) of\n{read_source}");
                     }
+
+                    let data: Vec<u8> = content(size * count * bytes).iter().map(|byte| !byte).collect();
+                    run_kernel(session, &write, &data, Some((image, [x, y])), &[size], &[size]);
+                    let mut expected = pixels.clone();
+                    for (i, element) in data.chunks_exact(bytes).enumerate() {
+                        let (at, row) = (x + ((i / count) * bytes) as i32, y + (i % count) as i32);
+                        if (0..=(pitch - bytes) as i32).contains(&at) && (0..height as i32).contains(&row) {
+                            expected[row as usize * pitch + at as usize..][..bytes].copy_from_slice(element);
+                        }
+                    }
+                    let mut written = vec![0; pixels.len()];
+                    let (origin, region) = ([0_usize; 3], [width, height, 1]);
+                    // SAFETY: it blocks, there is room, and the image is not used afterwards.
+                    unsafe {
+                        cl3::command_queue::enqueue_read_image(
+                            session.queue().get(),
+                            image,
+                            CL_TRUE,
+                            origin.as_ptr(),
+                            region.as_ptr(),
+                            0,
+                            0,
+                            written.as_mut_ptr().cast(),
+                            0,
+                            null(),
+                        )
+                        .expect("a read");
+                        release_mem_object(image).expect("the release");
+                    }
+                    assert!(written == expected, "({x}, {y}) of\n{write_source}");
                 }
-                let mut written = vec![0; pixels.len()];
-                let (origin, region) = ([0_usize; 3], [width, height, 1]);
-                // SAFETY: it blocks, there is room, and the image is not used afterwards.
-                unsafe {
-                    cl3::command_queue::enqueue_read_image(
-                        session.queue().get(),
-                        image,
-                        CL_TRUE,
-                        origin.as_ptr(),
-                        region.as_ptr(),
-                        0,
-                        0,
-                        written.as_mut_ptr().cast(),
-                        0,
-                        null(),
-                    )
-                    .expect("a read");
-                    release_mem_object(image).expect("the release");
-                }
-                assert!(written == expected, "{source}");
             }
         }
     }
@@ -220,8 +233,7 @@ fn shuffles() {
         return;
     }
     let types = ["float", "int", "uint", "long", "ulong", "half", "double", "char", "ushort"];
-    let vectors =
-        ["float", "int", "uint", "uchar", "short"].into_iter().flat_map(|ty| [2, 3, 4, 8, 16].map(|n| (ty, n)));
+    let vectors = [("float", 2), ("float", 16), ("int", 3), ("uint", 4), ("uchar", 16), ("short", 8)];
     for (ty, lanes) in types.map(|ty| (ty, 1)).into_iter().chain(vectors) {
         let n = number(lanes);
         for size in [4_u32, 16] {
@@ -247,7 +259,7 @@ fn shuffles() {
                 equal = if lanes == 1 { "a == b" } else { "all(a == b)" },
                 parts = (0..lanes).map(|i| i.to_string()).collect::<Vec<_>>().join(", "),
             );
-            let got = run(session, &source, &[0; 4 * 32], None, &[32], &[32]);
+            let got = run(session, &source, &[0; 4 * 32], &[32], &[32]);
             let expected = (1_u32 << (3 + size + 1)) - 1;
             for word in got.as_chunks().0 {
                 assert_eq!(u32::from_le_bytes(*word), expected, "{source}");
@@ -282,7 +294,7 @@ fn collective_functions_of_bytes_and_shorts() {
             }}",
             functions.len()
         );
-        let got = run(session, &source, &[0; 4 * 40], None, &[40], &[20]);
+        let got = run(session, &source, &[0; 4 * 40], &[40], &[20]);
         assert!(got.as_chunks().0.iter().all(|word| u32::from_le_bytes(*word) == (1 << 10) - 1), "{got:?}\n{source}");
     }
 }

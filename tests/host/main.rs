@@ -25,5 +25,6 @@ mod programs;
 mod queues;
 mod report;
 mod spirv;
+mod stress;
 mod symbols;
 mod trace;
