@@ -6,15 +6,16 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use clift_include::check::SiteObject;
+use clift_include::check::{CheckKind, KernelChecks, SiteObject};
 use clift_runtime::check::{LaunchChecks, Report};
+use clift_runtime::launch::ArgBlock;
 use parking_lot::Mutex;
 
 use crate::config::config;
 use crate::ffi::handle::Ref;
 use crate::object::buffer::Mem;
 use crate::object::context::Context;
-use crate::object::kernel::Kernel;
+use crate::object::kernel::{Kernel, place};
 
 /// The checker of a launch of a kernel; `None` if its code checks nothing. `reached` are the memory objects of its arguments, and those
 /// that it may access by address.
@@ -25,7 +26,7 @@ pub fn of_launch<'a>(
 ) -> Option<Box<LaunchChecks>> {
     let (checks, reported) = kernel.checks()?;
     let mut ranges = Vec::new();
-    if checks.sites.iter().any(|site| site.object == SiteObject::Unknown) {
+    if checks.sites.iter().any(|site| site.check == CheckKind::Memory && site.object == SiteObject::Unknown) {
         let data = &kernel.executable().program.data;
         ranges.push((data.start, data.end - data.start));
         ranges.extend(reached.map(|mem| (mem.bytes().as_ptr().addr() as u64, mem.bytes().len() as u64)));
@@ -34,6 +35,27 @@ pub fn of_launch<'a>(
     let context = context.clone();
     let sink = Arc::new(move |report: &Report| deliver(&context, report));
     Some(Box::new(LaunchChecks::new(checks.clone(), reported.clone(), ranges, sink)))
+}
+
+/// Puts into an argument block what the code of a checked kernel wants to know of all arguments together.
+pub fn place_facts(block: &mut ArgBlock, checks: &KernelChecks) {
+    let Some(offset) = checks.shared else { return };
+    let word = |at: u32| {
+        let bytes = block.bytes().get(at as usize..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    let objects: Vec<(u64, u64, bool)> = checks
+        .bounds
+        .iter()
+        .filter(|bounds| !bounds.is_local)
+        .map(|bounds| (word(bounds.value).wrapping_sub(word(bounds.offset)), word(bounds.offset + 8), bounds.written))
+        .collect();
+    let meets = |a: &(u64, u64, bool), b: &(u64, u64, bool)| b.0.wrapping_sub(a.0) < a.1 || a.0.wrapping_sub(b.0) < b.1;
+    let shared = objects
+        .iter()
+        .enumerate()
+        .any(|(number, object)| objects[..number].iter().any(|other| (object.2 || other.2) && meets(object, other)));
+    place(block, offset, &u64::from(shared).to_le_bytes());
 }
 
 /// Passes a report on.

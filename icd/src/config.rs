@@ -173,11 +173,12 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_CHECK",
-        values: "comma-separated list of: memory, uninit",
+        values: "comma-separated list of: memory, uninit, race, barrier",
         default: "none",
         doc: "what kernels check while they run; bugs are reported on stderr and to the context's callback. `memory`: accesses \
               outside of the object that the pointer belongs to, which are not performed; `uninit`: uses of local and private \
-              memory that has not been written",
+              memory that has not been written; `race`: accesses of several work-items of a group to the same memory that no \
+              barrier orders; `barrier`: barriers that not all work-items reach together",
         takes_empty: false,
         set: |config, value| {
             let mut checks = Checks::default();
@@ -185,6 +186,8 @@ const VARIABLES: &[Variable] = &[
                 match word {
                     "memory" => checks.memory = true,
                     "uninit" => checks.uninit = true,
+                    "race" => checks.race = true,
+                    "barrier" => checks.barrier = true,
                     _ => return Err(format!("unknown: {word}")),
                 }
             }

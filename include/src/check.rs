@@ -13,6 +13,9 @@ pub struct KernelChecks {
     /// If the code keeps shadow memory of local pointer arguments: the offset in the argument block where the launch puts the distance
     /// in bytes from local memory to its shadow, for which it provides room.
     pub local_shadow: Option<u32>,
+    /// If the code omits checks of accesses that can only race if two arguments share memory: the offset in the argument block where the
+    /// launch puts 1 if an argument that the kernel writes shares memory with another one, else 0.
+    pub shared: Option<u32>,
 }
 
 /// The bounds of the object that a pointer argument points to. They are two 64-bit numbers at `offset` of the argument block: the
@@ -25,6 +28,10 @@ pub struct ArgBounds {
     pub value: u32,
     /// Offset of the bounds in the argument block.
     pub offset: u32,
+    /// Whether the object is local memory.
+    pub is_local: bool,
+    /// Whether the kernel writes the object.
+    pub written: bool,
 }
 
 /// An argument as messages name it.
@@ -62,6 +69,42 @@ pub enum CheckKind {
     Shadow,
     /// The code has found that a value is used that was read from memory which has not been written.
     Uninit,
+    /// An access that races with those of other work-items of the group, unless a barrier is between them. The place is the address,
+    /// and the size is packed ([`pack_access`]).
+    Race,
+    /// A barrier, before a work-item waits there. The place says which memory it orders ([`ORDERS_LOCAL`], [`ORDERS_GLOBAL`]). The size
+    /// is 0 for a barrier of the work-group, else 1 plus the number of the sub-group.
+    Barrier,
+    /// The end of a work-item.
+    End,
+    /// An operation that orders the work-item's accesses in ways that are not followed: a fence, an atomic with a memory order.
+    Order,
+}
+
+/// The barrier orders local memory.
+pub const ORDERS_LOCAL: u64 = 1;
+/// The barrier orders global memory.
+pub const ORDERS_GLOBAL: u64 = 2;
+
+/// The most bytes of an access that are checked for races.
+pub const MOST_RACE_BYTES: u64 = 0xfff;
+/// Where the digest of the value that is written begins in a packed access. It has 12 bits, and is 0 if it is not known.
+pub const DIGEST_SHIFT: u32 = 12;
+/// Where the offset in the object begins in a packed access.
+pub const OFFSET_SHIFT: u32 = 24;
+/// Bit of all packed accesses.
+pub const PACKED: u64 = 1 << 63;
+
+/// Packs an access of a site of kind [`CheckKind::Race`]: its offset in the object, its size, and a digest of the value that it writes.
+pub fn pack_access(offset: i64, bytes: u64, digest: u16) -> u64 {
+    let digest = u64::from(digest & 0xfff) << DIGEST_SHIFT;
+    PACKED | (offset.cast_unsigned() << OFFSET_SHIFT) | digest | bytes.min(MOST_RACE_BYTES)
+}
+
+/// The offset, the size and the digest of a packed access.
+pub fn unpack_access(packed: u64) -> (i64, u64, u16) {
+    let offset = (packed << 1).cast_signed() >> (OFFSET_SHIFT + 1);
+    (offset, packed & MOST_RACE_BYTES, (packed >> DIGEST_SHIFT & 0xfff) as u16)
 }
 
 /// What a checked instruction does.
@@ -73,6 +116,8 @@ pub enum SiteKind {
     Store,
     /// Reads or writes memory atomically.
     Atomic,
+    /// Waits for other work-items.
+    Barrier,
 }
 
 /// The object that a checked instruction accesses.
@@ -92,4 +137,16 @@ pub enum SiteObject {
     Unknown,
     /// None.
     None,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_accesses() {
+        for (offset, bytes, digest) in [(0, 4, 0), (-4, 1, 0xfff), (1 << 36, 0xfff, 1)] {
+            assert_eq!(unpack_access(pack_access(offset, bytes, digest)), (offset, bytes, digest));
+        }
+    }
 }

@@ -44,12 +44,21 @@ pub struct Checks {
     pub memory: bool,
     /// Uses of local and private memory that has not been written.
     pub uninit: bool,
+    /// Accesses of several work-items of a group to the same memory that no barrier orders.
+    pub race: bool,
+    /// Barriers that not all work-items reach together.
+    pub barrier: bool,
 }
 
 impl Checks {
     /// Whether nothing is checked.
     pub fn is_empty(self) -> bool {
         self == Checks::default()
+    }
+
+    /// Whether the work-items of a group are observed together.
+    pub fn concern_groups(self) -> bool {
+        self.race || self.barrier
     }
 }
 

@@ -13,12 +13,14 @@
 //! - `provenance.rs`: the object of a pointer, and its offset in it;
 //! - `sites.rs`: the table of what is checked, for the reports;
 //! - `runs.rs`: accesses that are tested together, and the rewriting;
+//! - `groups.rs`: races and barriers, which the launch's checker finds by following all work-items of a group;
 //! - `uninit.rs`: uses of memory that has not been written. It runs before variables become values.
 //!
 //! Accesses of private variables that are values by now need no check. An access whose object is unknown asks the checker always.
 //!
 //! Deliberately not here: the judgement and the reports (`runtime/src/check`), images, whose accesses are always inside them.
 
+mod groups;
 mod provenance;
 mod runs;
 mod sites;
@@ -70,6 +72,9 @@ impl Instrumentation<'_> {
     pub(crate) fn after_promotion(&mut self, func: &mut Function, checks: Checks) {
         if checks.memory {
             self.instrument(|sites| runs::run(func, sites));
+        }
+        if checks.concern_groups() {
+            self.instrument(|sites| groups::run(func, sites, checks));
         }
     }
 }

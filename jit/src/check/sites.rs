@@ -63,6 +63,26 @@ impl<'a> Sites<'a> {
         })
     }
 
+    /// Where the argument block says whether arguments share memory with those that the kernel writes. This requires the bounds of all.
+    pub(super) fn shared(&mut self) -> u32 {
+        for number in 0..self.args.len() {
+            self.bounds(self.args[number].slot.offset);
+            if let Some(bounds) = self.checks.bounds.iter_mut().find(|bounds| bounds.arg.index as usize == number) {
+                bounds.written = self.args[number].written;
+            }
+        }
+        let end = &mut self.end;
+        *self.checks.shared.get_or_insert_with(|| {
+            *end += 8;
+            *end - 8
+        })
+    }
+
+    /// Whether the kernel writes the object behind an argument.
+    pub(super) fn is_written(&self, offset: u32) -> bool {
+        self.args.iter().all(|arg| arg.slot.offset != offset || arg.written)
+    }
+
     /// Where the argument block contains the size of the object behind a pointer argument.
     pub(super) fn size_of_argument(&mut self, offset: u32) -> Option<u32> {
         let bounds = self.bounds(offset)?;
@@ -95,14 +115,16 @@ impl<'a> Sites<'a> {
             ArgKind::GlobalPointer | ArgKind::ConstantPointer | ArgKind::LocalPointer { .. } => {}
             ArgKind::Value | ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue => return None,
         }
-        let bounds = ArgBounds { arg: self.arg_name(index), value: offset, offset: self.end };
+        let is_local = matches!(self.args[index].kind, ArgKind::LocalPointer { .. });
+        let (arg, written) = (self.arg_name(index), self.args[index].written);
+        let bounds = ArgBounds { arg, value: offset, offset: self.end, is_local, written };
         self.end += BOUNDS_BYTES;
         self.checks.bounds.push(bounds);
         Some(self.checks.bounds.len() - 1)
     }
 
     /// Whether the driver itself made the object behind an argument.
-    fn is_of_driver(&self, offset: u32) -> bool {
+    pub(super) fn is_of_driver(&self, offset: u32) -> bool {
         self.args.iter().any(|arg| {
             arg.slot.offset == offset
                 && matches!(arg.kind, ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue)

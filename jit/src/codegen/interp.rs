@@ -14,11 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 use clift_include::abi::{KernelEntry, PrintfArg, PrintfArgKind, WgContext};
+use clift_include::check::PACKED;
 use clift_kir::interp::{
     Accessor, Fault, Geometry, GlobalAddresses, GroupLaunch, InterpError, InterpOptions, Interpreter, Memory,
     NearbyAllocation, Observer, PreparedModule, PrintfCall, Report,
 };
-use clift_kir::{Elem, Func, Module, Space};
+use clift_kir::{Elem, Func, Function, Module, Opcode, Space};
 
 use super::data::ProgramData;
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode, KernelFunction};
@@ -45,6 +46,8 @@ struct InterpKernel {
     func: Func,
     arg_block_bytes: usize,
     sub_group_size: u32,
+    /// Whether it has checks, which find divergent barriers if they are to be found.
+    checked: bool,
 }
 
 impl Backend for InterpBackend {
@@ -79,7 +82,8 @@ impl Backend for InterpBackend {
                 };
                 let kernel = shared.module.kernels.iter().find(|kernel| kernel.func == func);
                 let arg_block_bytes = kernel.map_or(0, |kernel| kernel.arg_block_bytes as usize);
-                Box::new(InterpKernel { shared: shared.clone(), func, arg_block_bytes, sub_group_size })
+                let checked = has_checks(&shared.module.funcs[func]);
+                Box::new(InterpKernel { shared: shared.clone(), func, arg_block_bytes, sub_group_size, checked })
             })
             .collect();
         let entries = kernels
@@ -89,6 +93,15 @@ impl Backend for InterpBackend {
         Ok(CompiledKernels { entries, log: String::new(), memory: Arc::new(kernels) })
     }
 }
+
+/// Whether a kernel is a checked one.
+fn has_checks(func: &Function) -> bool {
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    insts.any(|&inst| func.dfg.inst(inst).op == Opcode::Check)
+}
+
+/// The most different faults of a checked kernel, whose divergent barriers do not end it.
+const MOST_FAULTS: usize = 1 << 10;
 
 /// The entry of every interpreted kernel.
 ///
@@ -129,10 +142,11 @@ fn run_group(context: &WgContext, kernel: &InterpKernel, args: &[u8], group: u64
         local_base: context.local_mem as u64,
     };
     let sub_group_size = kernel.sub_group_size;
-    let options = InterpOptions { fuel: u64::MAX, max_faults: 1, sub_group_size, ..InterpOptions::default() };
+    let max_faults = if kernel.checked { MOST_FAULTS } else { 1 };
+    let options = InterpOptions { fuel: u64::MAX, max_faults, sub_group_size, ..InterpOptions::default() };
     let allocations = Allocations::default();
     let mut memory = HostMemory { context, allocations: &allocations };
-    let mut observer = Reporter { context, allocations: &allocations, faulted: false };
+    let mut observer = Reporter { context, allocations: &allocations, faulted: false, checked: kernel.checked };
     let interpreter = Interpreter::new(&shared.module, &shared.prepared);
     let outcome = interpreter.run_group(kernel.func, &launch, &shared.globals, &options, &mut memory, &mut observer);
     if let Err(error) = outcome {
@@ -153,10 +167,14 @@ struct Reporter<'a> {
     context: &'a WgContext,
     allocations: &'a Allocations,
     faulted: bool,
+    checked: bool,
 }
 
 impl Observer for Reporter<'_> {
     fn fault(&mut self, fault: &Report) {
+        if self.checked && matches!(fault.fault, Fault::DivergentBarrier { .. }) {
+            return;
+        }
         self.faulted = true;
         report(self.context, &fault.to_string());
     }
@@ -202,7 +220,10 @@ impl Observer for Reporter<'_> {
         // are smaller than addresses.
         let near =
             self.allocations.borrow().range(..=place).next_back().map(|(&base, &(layout, _))| (base, layout.size()));
-        if near.is_some_and(|(base, size)| bytes <= size as u64 && place - base <= size as u64 - bytes) {
+        // Packed accesses are not judged by their address.
+        if bytes & PACKED == 0
+            && near.is_some_and(|(base, size)| bytes <= size as u64 && place - base <= size as u64 - bytes)
+        {
             return true;
         }
         // SAFETY: the callbacks are valid while the kernel runs.

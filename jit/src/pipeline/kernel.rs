@@ -92,6 +92,7 @@ pub(super) fn gains_from_packs_of_groups(
     let other = required == Some([1; 3]) || needs.has_barrier || needs.resources.local_bytes > 0;
     options.backend != BackendChoice::Interp
         && !options.opt_disable
+        && !options.checks.concern_groups()
         && options.width.is_none_or(|width| width > 1)
         && required.is_none_or(|sizes| sizes == [1; 3])
         && (needs.report.scalar.is_none() || other)

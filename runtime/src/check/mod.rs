@@ -3,17 +3,21 @@
 //! The code of a checked kernel calls [`LaunchChecks::permits`] (through [`clift_include::abi::Callbacks::check`]) only if a test in the
 //! code has found a bad access in a pack, or if it does not know the object. Reports are delivered when the launch ends.
 //!
+//! - `group.rs`: the work-items of a group, for races and barriers.
+//!
 //! Deliberately not here: where reports go (the launch's sink decides), and the tests in the code (`jit/src/check`).
 
+mod group;
 mod report;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clift_include::abi::WgContext;
-use clift_include::check::{CheckKind, KernelChecks, SiteObject};
+use clift_include::check::{CheckKind, KernelChecks, Site, SiteKind, SiteObject, unpack_access};
 
-pub use report::{Item, Problem, Report};
+use group::{Access, Conflict, Divergence};
+pub use report::{Item, OtherAccess, Problem, Report};
 
 use crate::sync::Mutex;
 
@@ -33,6 +37,8 @@ pub type ReportSink = Arc<dyn Fn(&Report) + Send + Sync>;
 
 /// The checker of one launch.
 pub struct LaunchChecks {
+    /// Identifies the launch.
+    number: u64,
     kernel: Arc<KernelChecks>,
     reported: Arc<Reported>,
     /// The memory that pointers of unknown origin may point to: disjoint ranges in ascending order.
@@ -51,7 +57,9 @@ impl LaunchChecks {
         sink: ReportSink,
     ) -> LaunchChecks {
         ranges.sort_unstable();
-        LaunchChecks { kernel, reported, ranges, sink, reports: Mutex::default() }
+        static LAUNCHES: AtomicU64 = AtomicU64::new(1);
+        let number = LAUNCHES.fetch_add(1, Ordering::Relaxed);
+        LaunchChecks { number, kernel, reported, ranges, sink, reports: Mutex::default() }
     }
 
     /// Whether a work-item may perform an access; reports it if not. `args` is the argument block.
@@ -59,6 +67,13 @@ impl LaunchChecks {
         let Some(described) = usize::try_from(site).ok().and_then(|site| self.kernel.sites.get(site)) else {
             return false;
         };
+        match described.check {
+            CheckKind::Memory | CheckKind::Shadow | CheckKind::Uninit => {}
+            CheckKind::Race | CheckKind::Barrier | CheckKind::End | CheckKind::Order => {
+                self.follow(ctx, args, site as usize, [place, bytes, item]);
+                return true;
+            }
+        }
         let (before, total) = match &described.object {
             SiteObject::Argument(index) => match self.kernel.bounds.get(*index) {
                 Some(bounds) => (word(args, bounds.offset), word(args, bounds.offset + 8)),
@@ -88,12 +103,100 @@ impl LaunchChecks {
             CheckKind::Shadow => return false,
             CheckKind::Memory => Problem::OutOfBounds { place: at, bytes, size: total },
             CheckKind::Uninit => Problem::Uninitialized { place: at, bytes, size: total },
+            CheckKind::Race | CheckKind::Barrier | CheckKind::End | CheckKind::Order => return true,
         };
-        if !self.reported.0[site as usize].swap(true, Ordering::Relaxed) {
-            let report = Report::new(&self.kernel, described, problem, Item::of(ctx, item));
+        self.report(site as usize, problem, Item::of(ctx, item));
+        false
+    }
+
+    /// Reports a site, unless it has been.
+    fn report(&self, site: usize, problem: Problem, item: Item) {
+        if !self.reported.0[site].swap(true, Ordering::Relaxed) {
+            let report = Report::new(&self.kernel, &self.kernel.sites[site], problem, item);
             self.reports.lock().push(report);
         }
-        false
+    }
+
+    /// Follows what a work-item does.
+    fn follow(&self, ctx: &WgContext, args: &[u8], site: usize, [place, bytes, linear]: [u64; 3]) {
+        let item = Item::of(ctx, linear);
+        let (items, index) = item.in_group(ctx);
+        let [x, y, _] = ctx.num_groups;
+        let group = item.group[0] + x * (item.group[1] + y * item.group[2]);
+        let key = (self.number, group);
+        if items < 2 || items > usize::from(u16::MAX) {
+            return;
+        }
+        match self.kernel.sites[site].check {
+            CheckKind::Race => {
+                let (offset, bytes, digest) = unpack_access(bytes);
+                let kind = self.kernel.sites[site].kind;
+                let is_local = place.wrapping_sub(ctx.local_mem.addr() as u64) < ctx.local_mem_bytes
+                    || matches!(self.kernel.sites[site].object, SiteObject::Local(..));
+                let access = Access {
+                    site: site as u32,
+                    address: place,
+                    bytes,
+                    writes: kind != SiteKind::Load,
+                    atomic: kind == SiteKind::Atomic,
+                    digest,
+                    is_local,
+                };
+                if let Some(conflict) = group::access(key, items, index, &access) {
+                    let size = self.object_bytes(&self.kernel.sites[site], args);
+                    self.race(site, conflict, ctx, item, [offset.cast_unsigned(), bytes, size]);
+                }
+            }
+            CheckKind::Barrier => {
+                let divergence = group::barrier(key, items, index, site as u32, place);
+                self.divergence(divergence, ctx, item);
+            }
+            CheckKind::End => self.divergence(group::end(key, items, index), ctx, item),
+            CheckKind::Order => group::order(key, items, index),
+            CheckKind::Memory | CheckKind::Shadow | CheckKind::Uninit => {}
+        }
+    }
+
+    fn race(&self, site: usize, conflict: Conflict, ctx: &WgContext, item: Item, access: [u64; 3]) {
+        let other_site = &self.kernel.sites[conflict.site as usize];
+        let other = OtherAccess {
+            item: Some(item.other_in_group(ctx, conflict.item)),
+            writes: conflict.writes,
+            line: other_site.line,
+            column: other_site.column,
+        };
+        let [place, bytes, size] = access;
+        // The other access would be reported for the same race if it came second.
+        let both = [site, conflict.site as usize];
+        if both.iter().all(|site| self.reported.0[*site].load(Ordering::Relaxed)) {
+            return;
+        }
+        self.report(site, Problem::Race { place, bytes, size, other }, item);
+        self.reported.0[conflict.site as usize].store(true, Ordering::Relaxed);
+    }
+
+    fn divergence(&self, divergence: Option<Divergence>, ctx: &WgContext, item: Item) {
+        let Some(Divergence { site, here, missing, elsewhere }) = divergence else { return };
+        let elsewhere = elsewhere.map(|site| {
+            let site = &self.kernel.sites[site as usize];
+            (site.line, site.column)
+        });
+        let here = item.other_in_group(ctx, here);
+        self.report(site as usize, Problem::Divergence { here, elsewhere }, item.other_in_group(ctx, missing));
+    }
+
+    /// The size of the object of a site; 0 if it is not known.
+    fn object_bytes(&self, site: &Site, args: &[u8]) -> u64 {
+        match &site.object {
+            SiteObject::Argument(index) => {
+                self.kernel.bounds.get(*index).map_or(0, |bounds| word(args, bounds.offset + 8))
+            }
+            SiteObject::ByValue(_, size)
+            | SiteObject::Local(_, size)
+            | SiteObject::Program(_, size)
+            | SiteObject::Private(_, size) => *size,
+            SiteObject::Unknown | SiteObject::None => 0,
+        }
     }
 
     /// Passes the reports to the sink; called when the launch ends.

@@ -29,6 +29,43 @@ impl Item {
     }
 }
 
+impl Item {
+    /// The number of work-items of the group, and the work-item's index among them.
+    pub(super) fn in_group(&self, ctx: &WgContext) -> (usize, usize) {
+        let size: [u64; 3] = core::array::from_fn(|d| {
+            let local = ctx.local_size[d].max(1);
+            local.min(ctx.global_size[d].max(1).saturating_sub(self.group[d] * local))
+        });
+        let [x, y, z] = self.local;
+        (size.iter().product::<u64>() as usize, (x + size[0] * (y + size[1] * z)) as usize)
+    }
+
+    /// The work-item of the same group with an index.
+    pub(super) fn other_in_group(&self, ctx: &WgContext, index: usize) -> Item {
+        let size: [u64; 3] = core::array::from_fn(|d| {
+            let local = ctx.local_size[d].max(1);
+            local.min(ctx.global_size[d].max(1).saturating_sub(self.group[d] * local)).max(1)
+        });
+        let index = index as u64;
+        let local = [index % size[0], index / size[0] % size[1], index / size[0] / size[1]];
+        let global = core::array::from_fn(|d| self.global[d] - self.local[d] + local[d]);
+        Item { global, group: self.group, local }
+    }
+}
+
+/// The other access of a race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherAccess {
+    /// Its work-item.
+    pub item: Option<Item>,
+    /// Whether it writes.
+    pub writes: bool,
+    /// Source line; 0 if unknown.
+    pub line: u32,
+    /// Source column; 0 if unknown.
+    pub column: u32,
+}
+
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
@@ -50,6 +87,24 @@ pub enum Problem {
         /// Bytes of the object.
         size: u64,
     },
+    /// Two work-items of a group access the same memory, and no barrier orders the accesses.
+    Race {
+        /// Offset of the access in the object.
+        place: u64,
+        /// Bytes of the access.
+        bytes: u64,
+        /// Bytes of the object.
+        size: u64,
+        /// The other access.
+        other: OtherAccess,
+    },
+    /// A work-item of the group does not reach a barrier.
+    Divergence {
+        /// A work-item that does.
+        here: Item,
+        /// Line and column of the barrier at which the work-item is instead, unless it has ended.
+        elsewhere: Option<(u32, u32)>,
+    },
 }
 
 impl Problem {
@@ -58,6 +113,8 @@ impl Problem {
         match self {
             Problem::OutOfBounds { .. } => "memory",
             Problem::Uninitialized { .. } => "uninit",
+            Problem::Race { .. } => "race",
+            Problem::Divergence { .. } => "barrier",
         }
     }
 }
@@ -119,8 +176,28 @@ impl Report {
             field(name, &format_args!("[{x},{y},{z}]"));
         }
         match &self.problem {
-            Problem::Uninitialized { bytes: 0, .. } => {}
-            Problem::OutOfBounds { place, bytes, size } | Problem::Uninitialized { place, bytes, size } => {
+            Problem::Race { other, .. } => {
+                field("other_access", &Quoted(if other.writes { "write" } else { "read" }));
+                field("other_line", &other.line);
+                field("other_column", &other.column);
+                if let Some(Item { global: [x, y, z], .. }) = other.item {
+                    field("other_global_id", &format_args!("[{x},{y},{z}]"));
+                }
+            }
+            Problem::Divergence { here: Item { global: [x, y, z], .. }, elsewhere } => {
+                field("other_global_id", &format_args!("[{x},{y},{z}]"));
+                if let Some((line, column)) = elsewhere {
+                    field("other_line", line);
+                    field("other_column", column);
+                }
+            }
+            Problem::OutOfBounds { .. } | Problem::Uninitialized { .. } => {}
+        }
+        match &self.problem {
+            Problem::Uninitialized { bytes: 0, .. } | Problem::Divergence { .. } => {}
+            Problem::OutOfBounds { place, bytes, size }
+            | Problem::Uninitialized { place, bytes, size }
+            | Problem::Race { place, bytes, size, .. } => {
                 field("bytes", bytes);
                 if self.object.is_empty() {
                     field("address", place);
@@ -153,6 +230,27 @@ impl fmt::Display for Report {
                     write!(f, ": {bytes} bytes at offset {place} in {}, which has {size} bytes", self.object)?;
                 }
             }
+            Problem::Race { place, bytes, size, other } => {
+                write!(f, ": {} of {bytes} bytes races with a ", name(self.kind))?;
+                write!(f, "{} at line {}:{}", if other.writes { "write" } else { "read" }, other.line, other.column)?;
+                if let Some(Item { global: [x, y, z], .. }) = other.item {
+                    write!(f, " by work-item ({x}, {y}, {z})")?;
+                }
+                if !self.object.is_empty() {
+                    let place = place.cast_signed();
+                    write!(f, ": offset {place} in {}, which has {size} bytes", self.object)?;
+                }
+            }
+            Problem::Divergence { here: Item { global: [x, y, z], .. }, elsewhere } => {
+                write!(
+                    f,
+                    ": barrier reached by work-item ({x}, {y}, {z}), but not by another one of its group, which "
+                )?;
+                match elsewhere {
+                    Some((line, column)) => write!(f, "is at the barrier at line {line}:{column}")?,
+                    None => write!(f, "has ended")?,
+                }
+            }
             Problem::OutOfBounds { place, bytes, size } => {
                 write!(f, ": {} of {bytes} bytes out of bounds: ", name(self.kind))?;
                 if self.object.is_empty() {
@@ -173,6 +271,7 @@ fn name(kind: SiteKind) -> &'static str {
         SiteKind::Load => "load",
         SiteKind::Store => "store",
         SiteKind::Atomic => "atomic access",
+        SiteKind::Barrier => "barrier",
     }
 }
 

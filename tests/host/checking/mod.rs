@@ -14,7 +14,7 @@ use serde_json::Value;
 use clift_tests::session::session;
 
 use crate::child;
-use cases::{Arg, CASES, Case};
+use cases::{ANY, Arg, CASES, Case};
 
 /// The bytes around a sub-buffer.
 const AROUND: usize = 4096;
@@ -108,7 +108,7 @@ fn reports(test: &str, env: &[(&str, &str)]) -> Option<BTreeMap<String, Vec<Valu
     let file = folder.path().join("reports.json");
     let path = file.to_str().expect("a path");
     let mut env = env.to_vec();
-    env.extend([("CLIFT_CHECK", "memory,uninit"), ("CLIFT_CHECK_OUTPUT", path), ("CLIFT_THREADS", "1")]);
+    env.extend([("CLIFT_CHECK", "memory,uninit,race,barrier"), ("CLIFT_CHECK_OUTPUT", path), ("CLIFT_THREADS", "1")]);
     let output = child::run(test, &env);
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{}\n{printed}", String::from_utf8_lossy(&output.stdout));
@@ -134,8 +134,8 @@ fn check(test: &str, env: &[(&str, &str)]) {
         found.retain(|report| report["class"] == case.class);
         let line = 1 + case.source.lines().position(|line| line.contains("// BUG")).expect("a marked line");
         let is_right = |report: &Value| {
-            report["line"] == line
-                && report["global_id"] == serde_json::json!([case.item[0], case.item[1], 0])
+            (report["line"] == line || report["other_line"] == line)
+                && (case.item[0] == ANY || report["global_id"] == serde_json::json!([case.item[0], case.item[1], 0]))
                 && report["text"].as_str().is_some_and(|text| text.contains(case.text))
         };
         if found.len() != 1 || !is_right(&found[0]) {

@@ -176,6 +176,9 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         place(&mut block, offset, &address.to_le_bytes());
         keep.push(mem);
     }
+    if let Some((checks, _)) = kernel.checks() {
+        check::place_facts(&mut block, checks);
+    }
     let enqueuing = info.enqueues.then(|| {
         let default_queue = queue.context().default_device_queue(queue.device());
         let events = queue.context().device_events().clone();

@@ -1,0 +1,282 @@
+//! Races and barriers: calls of the launch's checker at accesses to shared memory, at barriers, and at the end of each work-item. The
+//! checker (`runtime/src/check/group.rs`) follows the work-items of a group.
+//!
+//! Accesses to an argument that the kernel does not write are followed only if the argument shares memory with one that it writes,
+//! which the launch knows.
+
+use clift_include::check::{
+    CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED, SiteKind,
+};
+use clift_kir::{
+    AtomicOp, Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Loc, MemOrder, MemScope, Opcode, Space,
+    SpaceSet, Type, Value,
+};
+use smallvec::SmallVec;
+
+use super::SHADOW_CLASS;
+use super::provenance::{Object, Place, Provenance};
+use super::sites::Sites;
+use crate::options::Checks;
+
+/// Instruments a kernel.
+pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks) {
+    let provenance = Provenance::new(func);
+    let insts = || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let accesses: Vec<(Inst, Accesses)> = if checks.race {
+        insts()
+            .map(|&inst| (inst, accesses(func, inst, &provenance, sites)))
+            .filter(|(_, list)| !list.is_empty())
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let shared_by_unknown = accesses.iter().flat_map(|(_, list)| list).any(|access| {
+        access.kind != SiteKind::Load && !matches!(access.object, Some(Object::Argument(..) | Object::Variable(..)))
+    });
+    let accesses: rustc_hash::FxHashMap<Inst, Accesses> = accesses.into_iter().collect();
+    let mut pass = Pass { func, sites, accesses, shared_by_unknown };
+    for block in pass.func.layout.blocks().to_vec() {
+        pass.block(block, checks);
+    }
+}
+
+/// An access to memory that other work-items can access, too.
+#[derive(Clone, Debug)]
+struct Access {
+    kind: SiteKind,
+    pointer: Value,
+    object: Option<Object>,
+    place: Place,
+    bytes: Size,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Size {
+    Constant(u64),
+    Value(Value),
+}
+
+type Accesses = SmallVec<[Access; 2]>;
+
+/// The accesses of an instruction to shared memory.
+fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<'_>) -> Accesses {
+    let data = func.dfg.inst(inst);
+    let args = &data.args;
+    let of_type = |value: Value| Size::Constant(func.dfg.ty(value).bytes().into());
+    if matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS || mem.invariant) {
+        return Accesses::new();
+    }
+    let found: SmallVec<[(SiteKind, Value, Size); 2]> = match data.op {
+        Opcode::Load => SmallVec::from_slice(&[(SiteKind::Load, args[0], of_type(func.dfg.result(inst)))]),
+        Opcode::Store => SmallVec::from_slice(&[(SiteKind::Store, args[0], of_type(args[1]))]),
+        Opcode::Memcpy => {
+            let size = Size::Value(args[2]);
+            SmallVec::from_slice(&[(SiteKind::Store, args[0], size), (SiteKind::Load, args[1], size)])
+        }
+        Opcode::Memset => SmallVec::from_slice(&[(SiteKind::Store, args[0], Size::Value(args[2]))]),
+        Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg => {
+            SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(func.dfg.result(inst)))])
+        }
+        Opcode::AtomicStore => SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(args[1]))]),
+        _ => return Accesses::new(),
+    };
+    let is_shared = |pointer: Value| match provenance.object(pointer) {
+        Some(Object::Slot(_) | Object::ByValue(_)) => false,
+        Some(Object::Argument(offset, _)) if sites.is_of_driver(offset) => false,
+        Some(Object::Variable(_, space) | Object::Argument(_, space)) => space != Space::Constant,
+        None => matches!(func.dfg.ty(pointer).elem.space(), Some(Space::Global | Space::Local | Space::Generic)),
+    };
+    found
+        .into_iter()
+        .filter(|(_, pointer, _)| is_shared(*pointer))
+        .map(|(kind, pointer, bytes)| {
+            let object = provenance.object(pointer);
+            Access { kind, pointer, object, place: Place::new(func, pointer), bytes }
+        })
+        .collect()
+}
+
+/// How work-items meet at an instruction, or order accesses.
+#[derive(Clone, Copy, Debug)]
+enum Meeting {
+    /// All of the work-group, and the memory that is ordered.
+    Group(u64),
+    /// Those of a sub-group.
+    SubGroup,
+}
+
+/// How work-items meet at an instruction.
+fn meeting(func: &Function, inst: Inst) -> Option<Meeting> {
+    let data = func.dfg.inst(inst);
+    match (data.op, &data.imm) {
+        (Opcode::Barrier, Imm::Barrier(info)) => Some(match info.execution {
+            MemScope::WorkGroup => {
+                let local = if info.spaces.contains(SpaceSet::LOCAL) { ORDERS_LOCAL } else { 0 };
+                let global = if info.spaces.contains(SpaceSet::GLOBAL) { ORDERS_GLOBAL } else { 0 };
+                Meeting::Group(local | global)
+            }
+            _ => Meeting::SubGroup,
+        }),
+        (Opcode::NamedBarrier | Opcode::GroupBallot | Opcode::GroupShuffle, _) => Some(Meeting::SubGroup),
+        (Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive, Imm::Group(info)) => {
+            Some(match info.scope {
+                MemScope::WorkGroup => Meeting::Group(ORDERS_LOCAL | ORDERS_GLOBAL),
+                _ => Meeting::SubGroup,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether an instruction orders accesses of its work-item in ways that the checker does not follow.
+fn orders(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    match (data.op, &data.imm) {
+        (Opcode::Fence, _) => true,
+        (_, Imm::Atomic(info)) => info.order != MemOrder::Relaxed,
+        _ => false,
+    }
+}
+
+struct Pass<'f, 'a> {
+    func: &'f mut Function,
+    sites: &'f mut Sites<'a>,
+    accesses: rustc_hash::FxHashMap<Inst, Accesses>,
+    /// Whether the kernel writes through a pointer whose object is unknown.
+    shared_by_unknown: bool,
+}
+
+impl Pass<'_, '_> {
+    fn block(&mut self, block: Block, checks: Checks) {
+        let mut here = block;
+        for inst in self.func.layout.take_insts(block) {
+            let loc = self.func.locs[inst];
+            for access in self.accesses.get(&inst).cloned().unwrap_or_default() {
+                here = self.access(here, inst, &access);
+            }
+            if let Some(meeting) = meeting(self.func, inst) {
+                self.meet(here, loc, meeting, checks);
+            } else if checks.race && orders(self.func, inst) {
+                self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+            } else if self.func.dfg.inst(inst).op == Opcode::Ret {
+                self.call(here, CheckKind::End, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+            }
+            self.func.layout.append_inst(here, inst);
+        }
+    }
+
+    /// Emits a call of the checker with a place and a size.
+    fn call(
+        &mut self,
+        here: Block,
+        check: CheckKind,
+        kind: SiteKind,
+        loc: Loc,
+        operands: impl FnOnce(&mut Builder<'_>) -> [Value; 2],
+    ) {
+        let site = self.sites.add(self.func, check, kind, None, loc);
+        self.call_site(here, site, loc, operands);
+    }
+
+    fn call_site(&mut self, here: Block, site: usize, loc: Loc, operands: impl FnOnce(&mut Builder<'_>) -> [Value; 2]) {
+        let mut b = Builder::at_end(self.func, here);
+        b.set_loc(loc);
+        let [place, bytes] = operands(&mut b);
+        let site = b.iconst(Type::I64, site as i64);
+        let item = b.query_linear(Opcode::GlobalLinearId);
+        b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
+    }
+
+    fn meet(&mut self, here: Block, loc: Loc, meeting: Meeting, checks: Checks) {
+        match meeting {
+            Meeting::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
+                [spaces as i64, 0].map(|operand| b.iconst(Type::I64, operand))
+            }),
+            Meeting::SubGroup => {
+                if checks.race {
+                    self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+                }
+            }
+        }
+    }
+
+    /// Emits the call for an access. Returns the block that follows.
+    fn access(&mut self, here: Block, inst: Inst, access: &Access) -> Block {
+        let loc = self.func.locs[inst];
+        let site = self.sites.add(self.func, CheckKind::Race, access.kind, access.object, loc);
+        let unwritten = match access.object {
+            Some(Object::Argument(offset, Space::Global)) => !self.sites.is_written(offset),
+            _ => false,
+        };
+        if !unwritten || self.shared_by_unknown {
+            self.follow(here, inst, access, site);
+            return here;
+        }
+        let shared = self.sites.shared();
+        let [follow, after] = [true, self.func.layout.is_cold(here)].map(|cold| {
+            let block = self.func.append_block();
+            if cold {
+                self.func.layout.set_cold(block);
+            }
+            block
+        });
+        let mut b = Builder::at_end(self.func, here);
+        b.set_loc(loc);
+        let shared = b.arg(shared, Type::I64);
+        let zero = b.iconst(Type::I64, 0);
+        let shared = b.icmp(IntCond::Ne, shared, zero);
+        b.branch(shared, BlockCall::new(follow, &[]), BlockCall::new(after, &[]));
+        self.follow(follow, inst, access, site);
+        Builder::at_end(self.func, follow).jump(after, &[]);
+        after
+    }
+
+    fn follow(&mut self, here: Block, inst: Inst, access: &Access, site: usize) {
+        let loc = self.func.locs[inst];
+        let data = self.func.dfg.inst(inst).clone();
+        self.call_site(here, site, loc, |b| {
+            let address = b.cast(Opcode::PtrToInt, access.pointer, Type::I64);
+            let bytes = match access.bytes {
+                Size::Constant(bytes) => b.iconst(Type::I64, bytes.min(MOST_RACE_BYTES) as i64),
+                Size::Value(bytes) => {
+                    let most = b.iconst(Type::I64, MOST_RACE_BYTES as i64);
+                    b.int2(Opcode::Umin, bytes, most)
+                }
+            };
+            let mut packed = match access.object {
+                Some(object) => {
+                    let offset = access.place.offset(b, object);
+                    let shift = b.iconst(Type::I64, OFFSET_SHIFT.into());
+                    let offset = b.int2(Opcode::Shl, offset, shift);
+                    b.int2(Opcode::Or, offset, bytes)
+                }
+                None => bytes,
+            };
+            if data.op == Opcode::Store && !b.ty(data.args[1]).is_ptr() {
+                let digest = digest(b, data.args[1]);
+                packed = b.int2(Opcode::Or, packed, digest);
+            }
+            let mark = b.iconst(Type::I64, PACKED.cast_signed());
+            [address, b.int2(Opcode::Or, packed, mark)]
+        });
+    }
+}
+
+/// Emits the digest of a value in its place in a packed access. Work-items may write the same value to the same place.
+fn digest(b: &mut Builder<'_>, value: Value) -> Value {
+    let ty = b.ty(value);
+    let mut bits = if ty.is_float() { b.cast(Opcode::Bitcast, value, ty.as_int()) } else { value };
+    if ty.is_vector() {
+        bits = b.reduce(AtomicOp::Xor, bits);
+    }
+    let bits = b.int_resize(bits, Elem::I64, false);
+    let factor = b.iconst(Type::I64, 0x9e37_79b9_7f4a_7c15_u64.cast_signed());
+    let mixed = b.int2(Opcode::Imul, bits, factor);
+    // The highest bits, in place of the lowest ones of the digest; never 0.
+    let shift = b.iconst(Type::I64, 53);
+    let high = b.int2(Opcode::Lshr, mixed, shift);
+    let place = b.iconst(Type::I64, i64::from(DIGEST_SHIFT) + 1);
+    let high = b.int2(Opcode::Shl, high, place);
+    let known = b.iconst(Type::I64, 1 << DIGEST_SHIFT);
+    b.int2(Opcode::Or, high, known)
+}
