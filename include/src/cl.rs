@@ -17,6 +17,11 @@ pub const CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR: cl_command_buffer_prop
 /// Query: what the driver found on this machine, as lines of a name, a tab and a text. `clift-info` shows it.
 pub const CL_DEVICE_CONFIGURATION_CLIFT: cl_device_info = 0xC11F_0001;
 
+// cl_ext_image_unorm_int_2_101010: OpenCL-Headers, CL/cl_ext.h.
+
+/// Channel data type: four channels, ABGR, of 2, 10, 10 and 10 bits.
+pub const CL_UNORM_INT_2_101010_EXT: cl_uint = 0x10E5;
+
 // cl_ext_float_atomics: OpenCL-Headers, CL/cl_ext.h.
 
 /// The atomic floating-point operations that a device supports.

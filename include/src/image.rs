@@ -11,8 +11,9 @@
 use crate::cl::{
     CL_A, CL_ABGR, CL_ARGB, CL_BGRA, CL_DEPTH, CL_FLOAT, CL_HALF_FLOAT, CL_INTENSITY, CL_LUMINANCE, CL_R, CL_RA, CL_RG,
     CL_RGB, CL_RGBA, CL_SIGNED_INT8, CL_SIGNED_INT16, CL_SIGNED_INT32, CL_SNORM_INT8, CL_SNORM_INT16,
-    CL_UNORM_INT_101010, CL_UNORM_INT_101010_2, CL_UNORM_INT8, CL_UNORM_INT16, CL_UNORM_SHORT_555, CL_UNORM_SHORT_565,
-    CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_sBGRA, CL_sRGBA, cl_uint,
+    CL_UNORM_INT_2_101010_EXT, CL_UNORM_INT_101010, CL_UNORM_INT_101010_2, CL_UNORM_INT8, CL_UNORM_INT16,
+    CL_UNORM_SHORT_555, CL_UNORM_SHORT_565, CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_sBGRA, CL_sRGBA,
+    cl_uint,
 };
 
 /// Maximum number of mip levels.
@@ -331,6 +332,7 @@ const ORDERS: &[Order] = {
         order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], SWAPPED),
         order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], SWAPPED),
         order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], SWAPPED),
+        order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], &[CL_UNORM_INT_2_101010_EXT]),
         order(CL_R, &[R], [F(0), Zero, Zero, One], COMMON),
         order(CL_A, &[A], [Zero, Zero, Zero, F(0)], COMMON),
         order(CL_RG, &[R, G], [F(0), F(1), Zero, One], COMMON),
@@ -370,6 +372,7 @@ const TYPES: &[DataType] = {
         packed(CL_UNORM_SHORT_555, 2, &[(10, 5), (5, 5), (0, 5)]),
         packed(CL_UNORM_INT_101010, 4, &[(20, 10), (10, 10), (0, 10)]),
         packed(CL_UNORM_INT_101010_2, 4, &[(22, 10), (12, 10), (2, 10), (0, 2)]),
+        packed(CL_UNORM_INT_2_101010_EXT, 4, &[(30, 2), (20, 10), (10, 10), (0, 10)]),
     ]
 };
 
@@ -445,7 +448,7 @@ mod tests {
             }
             count += 1;
         }
-        assert!(count >= 86, "fewer formats than before: {count}");
+        assert!(count >= 87, "fewer formats than before: {count}");
     }
 
     #[test]

@@ -77,6 +77,9 @@ fn short(bytes: &[u8]) -> u16 {
     u16::from_le_bytes([bytes[0], bytes[1]])
 }
 
+/// `CL_UNORM_INT_2_101010_EXT`.
+const UNORM_INT_2_101010: cl_uint = 0x10E5;
+
 /// Formats with bytes of an element, what it means, and how exactly.
 fn formats() -> Vec<((cl_uint, cl_uint), usize, Decode)> {
     vec![
@@ -93,6 +96,11 @@ fn formats() -> Vec<((cl_uint, cl_uint), usize, Decode)> {
         ((CL_RGB, CL_UNORM_SHORT_565), 2, |b| {
             let field = |bit: u32, max: u16| f64::from(short(b) >> bit & max) / f64::from(max);
             [field(11, 31), field(5, 63), field(0, 31), 1.0]
+        }),
+        ((CL_ABGR, UNORM_INT_2_101010), 4, |b| {
+            let bits = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            let field = |bit: u32, max: u32| f64::from(bits >> bit & max) / f64::from(max);
+            [field(0, 1023), field(10, 1023), field(20, 1023), field(30, 3)]
         }),
         ((CL_RGBA, CL_HALF_FLOAT), 8, |b| [0, 2, 4, 6].map(|i| f64::from(f16::from_bits(short(&b[i..])).to_f32()))),
         ((CL_R, CL_FLOAT), 4, |b| [f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into(), 0.0, 0.0, 1.0]),

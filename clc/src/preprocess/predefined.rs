@@ -30,6 +30,10 @@ fn from_3_0(options: &Options) -> bool {
     options.version >= Version::V3_0
 }
 
+fn with_2_101010(options: &Options) -> bool {
+    options.profile.has_feature("__opencl_c_ext_image_unorm_int_2_101010")
+}
+
 fn device_3_1(options: &Options) -> bool {
     options.profile.opencl_version >= 310
 }
@@ -212,6 +216,7 @@ const TABLE: &[Row] = &[
     row("CLK_UNORM_INT8", "", "0x10D2", always),
     row("CLK_UNORM_INT_101010", "", "0x10D6", always),
     row("CLK_UNORM_INT_101010_2", "", "0x10E0", from_3_0),
+    row("CLK_UNORM_INT_2_101010_EXT", "", "0x10E5", with_2_101010),
     row("CLK_UNORM_SHORT_555", "", "0x10D5", always),
     row("CLK_UNORM_SHORT_565", "", "0x10D4", always),
     row("CLK_UNSIGNED_INT16", "", "0x10DB", always),

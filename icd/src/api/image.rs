@@ -61,7 +61,8 @@ fn is_supported(format: Format, kind: ImageType) -> bool {
 fn is_valid(format: Format) -> bool {
     let (order, data) = (format.order, format.data_type);
     let orders = (CL_R..=CL_DEPTH).contains(&order) || (CL_sRGB..=CL_ABGR).contains(&order);
-    let types = (CL_SNORM_INT8..=CL_UNORM_INT_101010_2).contains(&data) && data != 0x10DF;
+    let types =
+        (CL_SNORM_INT8..=CL_UNORM_INT_101010_2).contains(&data) && data != 0x10DF || data == CL_UNORM_INT_2_101010_EXT;
     let three = [CL_RGB, CL_RGBx].contains(&order);
     let packed = [CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_INT_101010].contains(&data);
     let gray = [CL_INTENSITY, CL_LUMINANCE].contains(&order);
@@ -74,6 +75,7 @@ fn is_valid(format: Format) -> bool {
         && (!gray || floats)
         && (!depth || [CL_UNORM_INT16, CL_FLOAT].contains(&data))
         && (data != CL_UNORM_INT_101010_2 || order == CL_RGBA)
+        && (data != CL_UNORM_INT_2_101010_EXT || order == CL_ABGR)
 }
 
 /// `clGetImageInfo`
