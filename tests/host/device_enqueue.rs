@@ -348,12 +348,28 @@ fn kernels_are_queried() {
         out[101] = get_kernel_preferred_work_group_size_multiple(block);
         out[102] = get_kernel_max_sub_group_size_for_ndrange(ndrange_1D(64, 64), block);
         out[103] = get_kernel_sub_group_count_for_ndrange(ndrange_1D(64, 64), block);
+        size_t global_size[2] = {20, 4}, local_size[2] = {20, 2};
+        ndrange_t rows = ndrange_2D(global_size, local_size);
+        out[104] = get_kernel_max_sub_group_size_for_ndrange(rows, block);
+        out[105] = get_kernel_sub_group_count_for_ndrange(rows, block);
         enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_WAIT_KERNEL, ndrange_1D(64, 64), block);
+        enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_WAIT_KERNEL, rows, ^{
+            out[110 + get_global_linear_id()] = get_sub_group_size() + 100 * get_sub_group_id();
+        });
     }";
-    let out = results(source, 1, 104);
+    let out = results(source, 1, 190);
     assert!(out[100] >= 256 && out[101] >= 1, "{:?}", &out[100..]);
     assert_eq!(out[102] * out[103], 64);
     assert!(out[..64].iter().all(|size| *size == out[102]));
+    // Sub-groups go beyond the ends of rows: all but the last one have the same size.
+    let size = out[104];
+    assert_eq!(out[105], (40 + size - 1) / size);
+    let mut sizes: Vec<i32> = out[110..150].iter().map(|item| item % 100).collect();
+    let ids = out[110..150].iter().map(|item| item / 100);
+    let most = sizes.iter().copied().max().unwrap_or(0);
+    assert!(ids.zip(0..).all(|(id, linear)| id == linear / most), "{:?}", &out[110..150]);
+    sizes.truncate((40 / most * most) as usize);
+    assert!(sizes.iter().all(|of| *of == most), "{sizes:?}");
 }
 
 /// A kernel that stores the statuses of invalid enqueues, and of some that are valid in the end.
