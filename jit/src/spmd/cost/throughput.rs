@@ -150,8 +150,12 @@ impl ThroughputModel<'_> {
     fn edge_probability(&self, from: Block, to: Block) -> f64 {
         let NormalForm { func, cfg, .. } = self.normal;
         let share = self.lanes * UNUSUAL;
+        let reports = |&inst: &Inst| func.dfg.inst(inst).op == Opcode::Check;
         if func.layout.is_cold(from) {
             1.0
+        } else if func.layout.is_cold(to) && func.layout.insts(to).iter().any(reports) {
+            // Bugs are not expected.
+            0.0
         } else if func.layout.is_cold(to) {
             share
         } else if cfg.succs(from).iter().any(|&succ| func.layout.is_cold(succ)) {

@@ -50,12 +50,49 @@ impl Widener<'_> {
         if self.is_uniform(value) {
             return self.scalar(value);
         }
+        if mask.is_none()
+            && let Some(any) = self.vote_by_ends(value)
+        {
+            return any;
+        }
         let lanes = self.packs(value)[0];
         let lanes = match mask {
             Some(mask) => self.at().int2(Opcode::And, lanes, mask),
             None => lanes,
         };
         self.at().any(lanes)
+    }
+
+    /// Whether a comparison of an affine value with a limit, or one of several, is true for any lane, computed from the first and the
+    /// last lane; `None` for other values. If the limit is above both and no value between them wraps, it is above all.
+    fn vote_by_ends(&mut self, value: Value) -> Option<Value> {
+        let inst = self.func.dfg.def_inst(value)?;
+        let (op, args, imm) = {
+            let data = self.func.dfg.inst(inst);
+            (data.op, data.args.clone(), data.imm.clone())
+        };
+        if op == Opcode::Or {
+            let [a, b] = [args[0], args[1]].map(|side| self.vote(side, None));
+            return Some(self.at().int2(Opcode::Or, a, b));
+        }
+        if op != Opcode::Icmp || !matches!(imm, Imm::IntCond(IntCond::Uge)) || !self.is_uniform(args[1]) {
+            return None;
+        }
+        let WideForm::Affine { base, stride } = self.form(args[0]) else { return None };
+        let limit = self.scalar(args[1]);
+        let width = i64::from(self.width);
+        let ty = self.out.dfg.ty(base);
+        let distance = stride.checked_mul(width - 1).filter(|distance| distance.unsigned_abs() < 1 << 31)?;
+        if ty != Type::I64 {
+            return None;
+        }
+        let mut b = self.at();
+        let distance = b.iconst(ty, distance);
+        let last = b.int2(Opcode::Iadd, base, distance);
+        let ends = [base, last].map(|end| b.icmp(IntCond::Uge, end, limit));
+        let wraps = if stride > 0 { b.icmp(IntCond::Ult, last, base) } else { b.icmp(IntCond::Ult, base, last) };
+        let any = b.int2(Opcode::Or, ends[0], ends[1]);
+        Some(b.int2(Opcode::Or, any, wraps))
     }
 
     /// The components of a value, with the identity in inactive lanes.
