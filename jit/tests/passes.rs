@@ -481,7 +481,7 @@ fn body(u: &mut Unstructured<'_>) -> Result<()> {
         for (i, name) in names.iter().enumerate() {
             let before = now.clone();
 
-            passes::run(&mut now.funcs[func], &[name], &mut |_, _| ());
+            passes::run(&mut now.funcs[func], &now.globals, &[name], &mut |_, _| ());
             now.funcs[helper] = Function::new("helper", &[]);
             check_one(&now, func, &before, name);
             let got = results(&now, func);

@@ -20,7 +20,7 @@ fn eval(op: ClOp, operands: &[(Type, &[u64])], result: Type) -> Vec<u64> {
         .collect();
     let value: Value = expand(&mut b, op, &args, Some(result)).unwrap().unwrap();
     b.ret(&[value]);
-    passes::run(&mut func, &["simplify", "simplify_cfg", "simplify"], &mut |_, _| ());
+    passes::run(&mut func, &passes::Globals::new(), &["simplify", "simplify_cfg", "simplify"], &mut |_, _| ());
     let ret = func.layout.terminator(func.layout.entry().unwrap()).unwrap();
     func.dfg.as_const(func.dfg.inst(ret).args[0]).expect("folds").to_lanes()
 }

@@ -8,6 +8,7 @@
 //! Deliberately not here: anything that depends on lanes or on a backend.
 
 mod addr;
+mod constant_loads;
 mod dce;
 mod gvn;
 mod if_convert;
@@ -27,7 +28,8 @@ mod util;
 
 pub(crate) use util::{Replacements, clone_inst};
 
-use clift_kir::{Function, Module};
+use clift_kir::{Function, Global, GlobalData, Module};
+use cranelift_entity::PrimaryMap;
 
 use super::options::Options;
 use super::program::BuildError;
@@ -35,6 +37,9 @@ use super::program::BuildError;
 /// Whether a pass changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed(pub bool);
+
+/// The variables of a module.
+pub type Globals = PrimaryMap<Global, GlobalData>;
 
 /// A pass over one function.
 #[derive(Clone, Copy)]
@@ -44,12 +49,12 @@ pub struct Pass {
     /// What it does, in one line.
     pub doc: &'static str,
     /// Runs it.
-    pub run: fn(&mut Function) -> Changed,
+    pub run: fn(&mut Function, &Globals) -> Changed,
 }
 
 macro_rules! pass {
     ($module:ident, $doc:literal) => {
-        Pass { name: stringify!($module), doc: $doc, run: $module::run }
+        Pass { name: stringify!($module), doc: $doc, run: |func, _| $module::run(func) }
     };
 }
 
@@ -57,6 +62,11 @@ macro_rules! pass {
 pub static PASSES: &[Pass] = &[
     pass!(simplify_cfg, "removes unreached blocks, merges and threads blocks, folds branches"),
     pass!(mem2reg, "promotes private variables to values, split into their parts"),
+    Pass {
+        name: "constant_loads",
+        doc: "loads from constant variables at constant offsets become constants",
+        run: constant_loads::run,
+    },
     pass!(simplify, "folds constants and algebraic identities"),
     pass!(narrow, "narrows computations to the bits that are used"),
     pass!(gvn, "computes equal values only once"),
@@ -77,6 +87,7 @@ pub static CANONICAL: &[&str] = &[
     "simplify",
     "simplify_cfg",
     "gvn",
+    "constant_loads",
     "mem2reg",
     "narrow",
     "simplify",
@@ -88,7 +99,17 @@ pub static CANONICAL: &[&str] = &[
 
 /// Unrolling, and what follows if it has changed something: counters have become constants. Repeated for the loops around those
 /// unrolled, at most [`UNROLL_ROUNDS`] times.
-pub static UNROLL: &[&str] = &["unroll", "simplify_cfg", "simplify", "mem2reg", "simplify", "simplify_cfg"];
+pub static UNROLL: &[&str] = &[
+    "unroll",
+    "simplify_cfg",
+    "simplify",
+    "constant_loads",
+    "simplify",
+    "mem2reg",
+    "constant_loads",
+    "simplify",
+    "simplify_cfg",
+];
 
 /// How many nested loops are unrolled.
 const UNROLL_ROUNDS: usize = 3;
@@ -118,11 +139,12 @@ pub fn pass(name: &str) -> Option<&'static Pass> {
     PASSES.iter().find(|p| p.name == name)
 }
 
-/// Runs passes by name. `after` is called after each pass that changed something.
-pub fn run(func: &mut Function, names: &[&str], after: &mut dyn FnMut(&str, &Function)) {
+/// Runs passes by name over a function of a module with the given variables. `after` is called after each pass that changed
+/// something.
+pub fn run(func: &mut Function, globals: &Globals, names: &[&str], after: &mut dyn FnMut(&str, &Function)) {
     for name in names {
         let Some(pass) = pass(name) else { unreachable!("broken invariant: no pass `{name}`") };
-        if (pass.run)(func) == Changed(true) {
+        if (pass.run)(func, globals) == Changed(true) {
             after(name, func);
         }
     }
@@ -148,34 +170,34 @@ pub fn canonical() -> Vec<&'static str> {
 }
 
 /// Takes a kernel without calls to stage *canonical*. `after` is as in [`run`].
-pub fn canonicalize(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
+pub fn canonicalize(func: &mut Function, globals: &Globals, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
     if options.opt_disable {
-        return run(func, MINIMAL, after);
+        return run(func, globals, MINIMAL, after);
     }
-    run(func, CANONICAL, after);
+    run(func, globals, CANONICAL, after);
     for _ in 0..UNROLL_ROUNDS {
         let mut unrolled = false;
-        run(func, &UNROLL[..1], &mut |name, func| {
+        run(func, globals, &UNROLL[..1], &mut |name, func| {
             unrolled = true;
             after(name, func);
         });
         if !unrolled {
             break;
         }
-        run(func, &UNROLL[1..], after);
+        run(func, globals, &UNROLL[1..], after);
     }
-    run(func, SETTLE, after);
+    run(func, globals, SETTLE, after);
 }
 
 /// The order of the passes after work-items have become lanes. They reduce the values that a work-item's context has to keep.
 pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 
 /// Cleans up a function after its work-items have become lanes.
-pub fn clean_widened(func: &mut Function, options: &Options) {
-    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, &mut |_, _| ());
+pub fn clean_widened(func: &mut Function, globals: &Globals, options: &Options) {
+    run(func, globals, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, &mut |_, _| ());
 }
 
 /// Cleans up a function after its work-items have become loops. `after` is as in [`run`].
-pub fn clean(func: &mut Function, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
-    run(func, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, after);
+pub fn clean(func: &mut Function, globals: &Globals, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
+    run(func, globals, if options.opt_disable { &["simplify_cfg", "dce"] } else { CLEAN }, after);
 }

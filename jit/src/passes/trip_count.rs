@@ -57,6 +57,76 @@ pub(super) fn of_loop(
     best
 }
 
+/// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left. At
+/// most `limit` iterations of all loops are counted.
+pub(super) fn of_nest(
+    func: &Function,
+    (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest),
+    id: LoopId,
+    limit: u64,
+) -> Option<FxHashMap<LoopId, u64>> {
+    let mut nest = Nest { func, cfg, dom, loops, left: limit, iterations: FxHashMap::default() };
+    nest.execute(id, &FxHashMap::default())?;
+    Some(nest.iterations)
+}
+
+/// The execution of the counters of a nest of loops.
+struct Nest<'a> {
+    func: &'a Function,
+    cfg: &'a Cfg,
+    dom: &'a DomTree,
+    loops: &'a LoopForest,
+    /// How many more iterations may be executed.
+    left: u64,
+    /// The iterations of each loop so far.
+    iterations: FxHashMap<LoopId, u64>,
+}
+
+impl Nest<'_> {
+    /// Executes a loop, from its entry until it is left. `around` has the values of the counters of the loops around it.
+    fn execute(&mut self, id: LoopId, around: &FxHashMap<Value, Option<ConstData>>) -> Option<()> {
+        let Nest { func, cfg, dom, loops, .. } = *self;
+        let data = loops.get(id);
+        let &[latch] = data.latches.as_slice() else { return None };
+        let preheader = loop_form::preheader(cfg, data)?;
+        let params = func.dfg.params(data.header);
+        let mut counters = Counters { values: Vec::new(), known: around.clone() };
+        counters.step(func, loop_form::args_of_edge(func, preheader, data.header)?);
+        let next = loop_form::args_of_edge(func, latch, data.header)?;
+        let inner: Vec<LoopId> = loops.iter().filter(|(_, l)| l.parent == Some(id)).map(|(id, _)| id).collect();
+        // The branches that each iteration executes and that may leave the loop: their conditions, and what these are then.
+        let exits = data.blocks.iter().filter(|&&b| dom.dominates(b, latch) && loops.innermost(b) == Some(id));
+        let exits: Vec<(Value, bool)> = exits.filter_map(|&block| self.exit(id, block)).collect();
+        loop {
+            self.left = self.left.checked_sub(1)?;
+            *self.iterations.entry(id).or_default() += 1;
+            counters.known = around.clone();
+            counters.known.extend(params.iter().copied().zip(counters.values.iter().cloned()));
+            for &inner in &inner {
+                self.execute(inner, &counters.known)?;
+            }
+            for &(condition, leaves) in &exits {
+                let holds = counters.evaluate(func, condition, 0).and_then(|condition| condition.as_splat());
+                if holds.is_some_and(|holds| (holds != 0) == leaves) {
+                    return Some(());
+                }
+            }
+            counters.step(func, next);
+        }
+    }
+
+    /// The condition of a branch that may leave a loop, and what it is if it does.
+    fn exit(&self, id: LoopId, block: Block) -> Option<(Value, bool)> {
+        let branch = self.func.dfg.inst(self.func.layout.terminator(block)?);
+        let Imm::Branch(calls) = &branch.imm else { return None };
+        match [0, 1].map(|target: usize| self.loops.contains(id, calls[target].block)) {
+            [true, false] => Some((branch.args[0], false)),
+            [false, true] => Some((branch.args[0], true)),
+            [true, true] | [false, false] => None,
+        }
+    }
+}
+
 /// The values of a loop's counters in one iteration.
 struct Counters {
     /// Values of the header's parameters; `None` if unknown.
@@ -91,9 +161,14 @@ impl Counters {
             if holds != (stays == 0) {
                 return Some(iteration);
             }
-            self.values = next.iter().map(|&arg| self.evaluate(func, arg, 0)).collect();
+            self.step(func, next);
         }
         None
+    }
+
+    /// Computes the values of the next iteration.
+    fn step(&mut self, func: &Function, args: &[Value]) {
+        self.values = args.iter().map(|&arg| self.evaluate(func, arg, 0)).collect();
     }
 
     fn evaluate(&mut self, func: &Function, value: Value, depth: u32) -> Option<ConstData> {

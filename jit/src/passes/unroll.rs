@@ -9,11 +9,14 @@
 //! proportion to what folds, but at most [`MAX_BOOST`] times as many; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
 //! only by counters, so that these may become values.
 //!
-//! Inner loops come first. Loops with barriers or other convergent ops are not unrolled, because copies of those would become
+//! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
+//! small arrays. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
+//!
+//! Otherwise inner loops come first. Loops with barriers or other convergent ops are not unrolled, because copies of those would become
 //! regions of their own. A kernel grows by at most [`MAX_GROWTH`] instructions.
 
 use clift_kir::analysis::{Cold, LoopForest, LoopId};
-use clift_kir::{Block, Effects, Function, Inst, Opcode, Value};
+use clift_kir::{Block, Effects, Function, Inst, Opcode, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
@@ -37,28 +40,42 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let cold = Cold::new(func, &cfg);
     let mut growth = 0;
     let mut changed = false;
+    let analyses = (&cfg, &dom, &loops);
+    // Loops with an unrolled loop inside.
+    let mut edited: FxHashSet<LoopId> = FxHashSet::default();
     for (id, data) in loops.iter().rev() {
+        if edited.contains(&id) || cold.contains(data.header) {
+            continue;
+        }
         let is_innermost = data.blocks.iter().all(|&block| loops.innermost(block) == Some(id));
-        if !is_innermost || cold.contains(data.header) {
+        if !is_innermost && func.slots.is_empty() {
             continue;
         }
-        let Some(trips) = trip_count::of_loop(func, (&cfg, &dom, &loops), id, MAX_ITERATIONS) else { continue };
-        let size = LoopSize::new(func, &loops, id);
-        let copies = size.copied * trips.times;
-        if !size.is_worth(trips.times) || growth + copies > MAX_GROWTH {
+        let Some(trips) = trip_count::of_loop(func, analyses, id, MAX_ITERATIONS) else { continue };
+        let iterations = if is_innermost {
+            FxHashMap::from_iter([(id, trips.times)])
+        } else {
+            match trip_count::of_nest(func, analyses, id, MAX_ARRAY_COPIES) {
+                Some(iterations) => iterations,
+                None => continue,
+            }
+        };
+        let size = LoopSize::new(func, &loops, id, &iterations);
+        if !size.is_worth() || !is_innermost && !size.indexes_arrays || growth + size.copied > MAX_GROWTH {
             continue;
         }
-        growth += copies;
+        growth += size.copied;
         changed |= unroll(func, &loops, id, trips).is_some();
+        edited.extend(std::iter::successors(data.parent, |&around| loops.get(around).parent));
     }
     Changed(changed)
 }
 
 /// What a loop and its copies cost.
 struct LoopSize {
-    /// Instructions of an iteration in the loop.
+    /// Instructions that the loop executes.
     rolled: u64,
-    /// Those of a copy.
+    /// Those of all copies.
     copied: u64,
     /// Whether the loop accesses private variables at places that only counters decide.
     indexes_arrays: bool,
@@ -67,13 +84,17 @@ struct LoopSize {
 }
 
 impl LoopSize {
-    fn new(func: &Function, loops: &LoopForest, id: LoopId) -> LoopSize {
+    /// Of a loop with the loops inside, by how many iterations each of these has in all.
+    fn new(func: &Function, loops: &LoopForest, id: LoopId, iterations: &FxHashMap<LoopId, u64>) -> LoopSize {
         let data = loops.get(id);
         let mut size = LoopSize { rolled: 0, copied: 0, indexes_arrays: false, may_copy: true };
-        // What folds in a copy: counters, and what is computed from them and constants. `places` are addresses in variables.
-        let mut folds: FxHashSet<Value> = counters(func, loops, id);
+        // What folds in a copy: counters, and what is computed from them and constants, or loaded from tables with such indices.
+        // `places` are addresses in private variables, `entries` those in constant ones.
+        let mut folds: FxHashSet<Value> = iterations.keys().flat_map(|&id| counters(func, loops, id)).collect();
         let mut places: FxHashSet<Value> = FxHashSet::default();
+        let mut entries: FxHashSet<Value> = FxHashSet::default();
         for &block in &data.blocks {
+            let times = loops.innermost(block).and_then(|id| iterations.get(&id)).copied().unwrap_or(0);
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if data.op.info().effects == Effects::Convergent {
@@ -82,37 +103,47 @@ impl LoopSize {
                 let folding = |value: Value| folds.contains(&value) || func.dfg.as_const(value).is_some();
                 let result = func.dfg.single_result(inst);
                 if matches!(data.op, Opcode::Const | Opcode::Undef | Opcode::Jump | Opcode::Branch) {
-                    size.rolled += u64::from(data.op == Opcode::Branch);
+                    size.rolled += if data.op == Opcode::Branch { times } else { 0 };
                     continue;
                 }
-                size.rolled += 1;
+                size.rolled += times;
                 let is_address = data.op == Opcode::Addr && data.args[1..].iter().all(|&index| folding(index));
                 if let Some(result) = result
                     && data.op.is_pure()
                     && (is_address || (!data.args.is_empty() && data.args.iter().all(|&arg| folding(arg))))
                 {
                     if is_address {
-                        if is_variable(func, data.args[0], &places) {
+                        if is_variable(func, data.args[0], &places, Opcode::SlotAddr) {
                             places.insert(result);
+                        } else if is_constant(func, result)
+                            && is_variable(func, data.args[0], &entries, Opcode::GlobalAddr)
+                        {
+                            entries.insert(result);
                         }
                     } else {
                         folds.insert(result);
                     }
                     continue;
                 }
+                if let (Opcode::Load, Some(result)) = (data.op, result)
+                    && entries.contains(&data.args[0])
+                {
+                    folds.insert(result);
+                    continue;
+                }
                 if matches!(data.op, Opcode::Load | Opcode::Store) && places.contains(&data.args[0]) {
                     size.indexes_arrays = true;
                 }
-                size.copied += 1;
+                size.copied += times;
             }
         }
         size
     }
 
-    fn is_worth(&self, times: u64) -> bool {
+    fn is_worth(&self) -> bool {
         let boost = (self.rolled * 100 / self.copied.max(1)).clamp(100, 100 * MAX_BOOST);
         let limit = if self.indexes_arrays { MAX_ARRAY_COPIES } else { MAX_COPIES * boost / 100 };
-        self.may_copy && self.copied * times <= limit
+        self.may_copy && self.copied <= limit
     }
 }
 
@@ -132,8 +163,13 @@ fn counters(func: &Function, loops: &LoopForest, id: LoopId) -> FxHashSet<Value>
     params.filter(|&(&param, &step)| is_counter(param, step)).map(|(&param, _)| param).collect()
 }
 
-/// Whether an address is that of a private variable, or one of `places`.
-fn is_variable(func: &Function, address: Value, places: &FxHashSet<Value>) -> bool {
+/// Whether an address is in constant memory.
+fn is_constant(func: &Function, address: Value) -> bool {
+    func.dfg.ty(address).elem.space() == Some(Space::Constant)
+}
+
+/// Whether an address is that of a variable, which `root` defines, or one of `places`.
+fn is_variable(func: &Function, address: Value, places: &FxHashSet<Value>, root: Opcode) -> bool {
     let mut at = address;
     loop {
         if places.contains(&at) {
@@ -142,7 +178,7 @@ fn is_variable(func: &Function, address: Value, places: &FxHashSet<Value>) -> bo
         let Some(inst) = func.dfg.def_inst(at) else { return false };
         let data = func.dfg.inst(inst);
         match (data.op, data.args.as_slice()) {
-            (Opcode::SlotAddr, _) => return true,
+            (op, _) if op == root => return true,
             (Opcode::Addr, &[base]) | (Opcode::SpaceCast, &[base]) => at = base,
             _ => return false,
         }

@@ -113,7 +113,7 @@ pub(super) fn to_legal(
     }
     let mut func = made.func.clone();
     observer.function("looped", module, &func)?;
-    observer.passes(module, &mut func, |func, after| passes::clean(func, options, after))?;
+    observer.passes(module, &mut func, |func, after| passes::clean(func, &module.globals, options, after))?;
     observer.function("clean", module, &func)?;
     let legal = legalize::run(&func, caps);
     observer.function("legal", module, &legal)?;

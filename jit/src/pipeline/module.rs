@@ -133,7 +133,7 @@ fn canonicalize(
                 });
             }
             with_function(module, kernel.func, |module, func| {
-                observer.passes(module, func, |func, after| passes::canonicalize(func, options, after))
+                observer.passes(module, func, |func, after| passes::canonicalize(func, &module.globals, options, after))
             })?;
             module.funcs[kernel.func].stage = Stage::Canonical;
         }
@@ -162,7 +162,7 @@ fn instrument(
                 checks.after_promotion(func, options.checks);
             });
             with_function(module, func, |module, func| {
-                observer.passes(module, func, |func, after| passes::run(func, check::CLEANUP, after))
+                observer.passes(module, func, |func, after| passes::run(func, &module.globals, check::CLEANUP, after))
             })?;
             Some(Arc::new(std::mem::take(&mut tables[number])))
         } else {
@@ -199,7 +199,7 @@ pub(super) fn expand_images(
 ) -> Result<(), BuildError> {
     with_function(module, func, |module, func| {
         image::expand(func, facts);
-        observer.passes(module, func, |func, after| passes::canonicalize(func, options, after))
+        observer.passes(module, func, |func, after| passes::canonicalize(func, &module.globals, options, after))
     })
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn fold(unit: &Unit, shared: &SharedState, inst: &Inst) -> Result<Con
     let computed = Constant { ty, value: consts::ConstValue::Computed };
     let Val::Leaves(leaves) = cx.val(id)? else { return Ok(computed) };
     cx.b.ret(&leaves);
-    passes::run(&mut func, &["simplify"], &mut |_, _| ());
+    passes::run(&mut func, &passes::Globals::new(), &["simplify"], &mut |_, _| ());
     let terminator = func.layout.terminator(entry).map(|ret| func.dfg.inst(ret).args.clone()).unwrap_or_default();
     let Some(mut values) = terminator.iter().map(|&value| constant(&func, value)).collect::<Option<Vec<_>>>() else {
         return Ok(computed);

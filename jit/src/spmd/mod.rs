@@ -163,7 +163,7 @@ fn single_items(module: &Module, kernel: &KernelData, options: &Options) -> Opti
         return None;
     }
     let mut func = single_item_groups::run(module, &module.funcs[kernel.func])?;
-    passes::canonicalize(&mut func, options, &mut |_, _| ());
+    passes::canonicalize(&mut func, &module.globals, options, &mut |_, _| ());
     Some(func)
 }
 
@@ -217,7 +217,7 @@ impl Maker<'_> {
     /// A function for work-groups as one row.
     fn one_row(&self, func: &Function, lanes: u32, machine: &Machine) -> Result<Option<GroupFunction>, BuildError> {
         let mut func = one_row_groups::run(func);
-        passes::canonicalize(&mut func, self.options, &mut |_, _| ());
+        passes::canonicalize(&mut func, &self.module.globals, self.options, &mut |_, _| ());
         let options = Options { width: Some(lanes), ..self.options.clone() };
         match Width::choose(&func, RowLengths::Unknown, &options, machine) {
             Width::Packs(lanes, normal, _) => Ok(Some(self.packs(&normal, lanes, Rows::One)?.0)),
@@ -236,7 +236,7 @@ impl Maker<'_> {
         let whole = rows == Rows::Whole;
         let divergence = normal.divergence(lanes, whole);
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
-        passes::clean_widened(&mut widened, self.options);
+        passes::clean_widened(&mut widened, &self.module.globals, self.options);
         loop_counters::run(&mut widened);
         let packing = Packing { lanes, whole, groups: self.groups, one_row: rows == Rows::One };
         let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;

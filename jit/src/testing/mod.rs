@@ -15,7 +15,7 @@ pub fn canonicalize(module: &mut Module, options: &Options) -> Result<(), BuildE
     for kernel in &module.kernels {
         let func = &mut module.funcs[kernel.func];
         if func.stage == Stage::Imported {
-            passes::canonicalize(func, options, &mut |_, _| ());
+            passes::canonicalize(func, &module.globals, options, &mut |_, _| ());
             func.stage = Stage::Canonical;
         }
     }

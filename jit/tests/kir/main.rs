@@ -108,7 +108,7 @@ fn opt(file: &FileTest, names: &[String]) -> Result<(), String> {
         };
         for id in module.funcs.keys().collect::<Vec<_>>() {
             if module.funcs[id].layout.entry().is_some() {
-                passes::run(&mut module.funcs[id], &list, &mut |_, _| ());
+                passes::run(&mut module.funcs[id], &module.globals, &list, &mut |_, _| ());
             }
         }
     }
