@@ -41,6 +41,7 @@ impl Legalizer<'_> {
             self.set(inst, SplitValue::scalar(ty, value));
             return;
         }
+        self.note_private_addresses(inst);
         // Vectors of pointers: lane by lane, so that each access has an address of its own.
         let lanes: Vec<SmallVec<[Value; 8]>> =
             data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
@@ -224,7 +225,7 @@ impl Legalizer<'_> {
     }
 
     /// The address of 8 bytes of stack, for stores of inactive lanes.
-    fn dummy_address(&mut self) -> Value {
+    pub(super) fn dummy_address(&mut self) -> Value {
         let slot = match self.dummy {
             Some(slot) => slot,
             None => {
@@ -244,13 +245,13 @@ impl Legalizer<'_> {
         at.select(active, address, safe)
     }
 
-    fn load_lanes(&mut self, ty: Type, addresses: &[Value], mem: MemInfo) -> SplitValue {
+    pub(super) fn load_lanes(&mut self, ty: Type, addresses: &[Value], mem: MemInfo) -> SplitValue {
         let lane_type = self.part_type(ty.elem, 1);
         let lanes: Vec<Value> = addresses.iter().map(|&address| self.at().load(lane_type, address, mem)).collect();
         self.join_lanes(ty, &lanes)
     }
 
-    fn store_lanes(&mut self, addresses: &[Value], value: &SplitValue, mem: MemInfo) {
+    pub(super) fn store_lanes(&mut self, addresses: &[Value], value: &SplitValue, mem: MemInfo) {
         for (i, &address) in addresses.iter().enumerate() {
             let lane = self.lane(value, i as u32);
             self.at().store(address, lane, mem);
@@ -442,6 +443,9 @@ impl Legalizer<'_> {
 
     /// Addresses with a common base, as vectors of integers.
     pub(super) fn pointer_vector(&mut self, pointers: Value) -> Option<SplitValue> {
+        if let Some(known) = self.private_addresses.get(&pointers) {
+            return Some(known.clone());
+        }
         let data = self.old.dfg.inst(self.old.dfg.def_inst(pointers)?);
         let (&Imm::Addr { scale, disp }, &[base, index]) = (&data.imm, &*data.args) else { return None };
         let (base, index) = (self.get(base), self.get(index));
@@ -460,6 +464,16 @@ impl Legalizer<'_> {
         let (pointers, mask) = (self.get(data.args[0]), self.get(data.args[1]));
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let mem = Self::lane_mem(self.mem(inst), ty);
+        if self.updates.contains_key(&inst) && self.private_addresses.contains_key(&data.args[0]) {
+            // The scatter loads the lanes.
+            let nothing = self.splat_bits(ty, 0);
+            return self.set(inst, nothing);
+        }
+        if let Some(addresses) = self.private_lane_addresses(data.args[0], data.args[1]) {
+            let lanes = self.load_private_lanes(ty, &addresses, mem);
+            let lanes = self.masked_or_other(&mask, lanes, inst);
+            return self.set(inst, lanes);
+        }
         let native = self.accesses_natively(Opcode::Gather, ty) && self.caps.part_lanes(pointers.ty) > 1;
         if native && self.caps.scattered.gathers {
             let lanes = self.gather_natively(inst, ty, data.args[0], &mask, mem);
@@ -508,6 +522,12 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let (pointers, value, mask) = (self.get(data.args[0]), self.get(data.args[1]), self.get(data.args[2]));
         let mem = Self::lane_mem(self.mem(inst), value.ty);
+        if let Some(addresses) = self.private_lane_addresses(data.args[0], data.args[2]) {
+            if !self.update_private_lanes(inst, &addresses, mem) {
+                self.store_private_lanes(&addresses, &value, mem);
+            }
+            return;
+        }
         let native = self.accesses_natively(Opcode::Scatter, value.ty) && self.caps.part_lanes(pointers.ty) > 1;
         if native && self.caps.scattered.scatters {
             return self.scatter_natively(data.args[0], &value, &mask, mem);

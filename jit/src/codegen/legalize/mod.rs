@@ -28,11 +28,14 @@ mod control;
 mod divide;
 mod divide_floats;
 mod float;
+mod forwarding;
 mod lanes;
 mod masked;
 mod memory;
 mod shuffle;
 mod vector;
+
+use std::collections::VecDeque;
 
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ConstData;
@@ -104,6 +107,7 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
     let mut new = Function::new(func.name.clone(), &func.returns);
     new.stage = Stage::Legal;
     let cfg = Cfg::new(func);
+    let forwards = forwarding::is_needed(func, caps);
     let mut legalizer = Legalizer {
         old: func,
         caps,
@@ -115,6 +119,10 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
         loc: Loc::default(),
         dummy: None,
         reached: FxHashMap::default(),
+        forwards,
+        updates: if forwards { forwarding::updates(func) } else { FxHashMap::default() },
+        private_addresses: FxHashMap::default(),
+        private_lanes: VecDeque::new(),
         halves: FxHashMap::default(),
     };
     legalizer.function(&cfg);
@@ -136,6 +144,14 @@ struct Legalizer<'a> {
     dummy: Option<Slot>,
     /// By pointer of the old function: the number of bytes from there that earlier accesses of the same block touch.
     reached: FxHashMap<Value, u32>,
+    /// Whether scattered accesses to private variables go lane by lane (`forwarding.rs`).
+    forwards: bool,
+    /// Updates of elements of private variables: by their gather and their scatter, the operation.
+    updates: FxHashMap<Inst, Inst>,
+    /// By vector of addresses of the old function in private variables: the addresses as vectors of integers.
+    private_addresses: FxHashMap<Value, SplitValue>,
+    /// The addresses of scattered accesses to private variables that are on the stack.
+    private_lanes: VecDeque<forwarding::StoredAddresses>,
     /// Lanes of values of the old function that shuffles of the same block have extracted: their distance and the first one.
     halves: FxHashMap<(Value, (u32, u32)), SplitValue>,
 }
@@ -165,6 +181,7 @@ impl Legalizer<'_> {
                 .unwrap_or_else(|| unreachable!("broken invariant: block without a counterpart"));
             self.reached.clear();
             self.halves.clear();
+            self.forget_lane_addresses();
             for &inst in self.old.layout.insts(old) {
                 self.loc = self.old.locs[inst];
                 self.instruction(inst);
