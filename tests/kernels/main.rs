@@ -18,6 +18,7 @@ mod integers;
 mod launch;
 mod locks;
 mod memory;
+mod private_arrays;
 mod relatives;
 mod rows;
 mod runs;
@@ -68,6 +69,7 @@ fn main() {
         launch::cases(),
         locks::cases(),
         memory::cases(),
+        private_arrays::cases(),
         relatives::cases(),
         rows::cases(),
         runs::cases(),

@@ -41,6 +41,18 @@ pub(super) fn gcd() -> Work {
     work
 }
 
+pub(super) fn trial_division() -> Work {
+    const NUMBERS: usize = 64 << 10;
+    const FIRST: u32 = 100_001;
+    let mut work = Work::default();
+    let output = work.output(NUMBERS, Tolerance::EXACT, || {
+        let factor = |n: u32| (3..).step_by(2).take_while(|d| d * d <= n).find(|&d| n.is_multiple_of(d)).unwrap_or(n);
+        (0..NUMBERS as u32).map(|i| factor(FIRST + 2 * i)).collect::<Vec<u32>>()
+    });
+    work.launch("trial_division", args![output, FIRST], &[NUMBERS], &[64]);
+    work
+}
+
 pub(super) fn modular_power() -> Work {
     const BASES: usize = 64 << 10;
     const PRIME: u64 = 1_000_000_007;

@@ -4,6 +4,7 @@
 //! Sizes are chosen so that a launch takes some milliseconds on a driver that uses SIMD, and so that the streams do not fit
 //! a second-level cache.
 
+mod arrays;
 mod barrier;
 mod compute;
 mod divergent;
@@ -132,8 +133,12 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Integer, integer::compaction, "2 Mi words, one in four kept, by tickets in local memory"),
     row!(Integer, integer::edit_distance, "16 Ki pairs of 32 letters"),
     row!(Integer, integer::small_sort, "64 Ki medians of 25 numbers"),
+    row!(Integer, arrays::digit_counts, "16 Ki work-items, 128 keys each, counted in private memory"),
+    row!(Integer, arrays::median_filter, "1024 x 1024 bytes, 3 x 3"),
+    row!(Integer, arrays::keccak, "32 Ki states of 25 words of 64 bits, 24 rounds"),
     row!(Integer, division::sort_step, "2 Mi words, a step of a bitonic sort"),
     row!(Integer, division::gcd, "128 Ki pairs of 32 bits"),
+    row!(Integer, division::trial_division, "64 Ki numbers, at most 240 divisors each"),
     row!(Integer, division::modular_power, "64 Ki powers, products of 64 bits"),
     row!(Integer, pixels::rgb_to_yuv, "2 Mi pixels of 3 bytes"),
     row!(Integer, pixels::resize, "700 x 500 pixels of 4 bytes to 1024 x 1024"),

@@ -66,6 +66,7 @@ impl Generator {
             31 | 32 if self.sub_groups && self.together => self.sub_group(),
             33 if self.sub_groups && self.in_kernel() => self.part_of_sub_group(),
             28 => self.copy_record(),
+            34 | 35 => self.small_array(),
             40..=51 => self.surface_statement(),
             29 | 30 if self.in_kernel() => {
                 let fits = |var: &Var| var.name != "in" && var.name.starts_with(['v', 'i']);
@@ -493,6 +494,50 @@ impl Generator {
             self.line(format!("{} {name} = s_{}({function}({index}, halves));", ty.name(), ty.name()));
             self.declare(&name, Kind::Value(ty), true, false);
         }
+    }
+
+    /// A small private array: filled, then used by loops with constant bounds that may depend on outer counters, by updates at
+    /// the work-item's own index, or by divisions that work-items share.
+    fn small_array(&mut self) {
+        let len = self.rng.u32(2..11);
+        let of = Ty { elem: [Elem::U8, Elem::I16, Elem::I32, Elem::U32, Elem::U64][self.rng.usize(..5)], lanes: 1 };
+        let (ty, a) = (of.name(), self.fresh("v"));
+        let seed = self.expr(UINT, 2);
+        self.line(format!("{ty} {a}[{len}];"));
+        self.line(format!("for (int ai = 0; ai < {len}; ai++) {a}[ai] = ({ty})(({seed}) * (uint)(ai * 7 + 1));"));
+        for _ in 0..self.rng.u32(1..4) {
+            let index = format!("({}) % {len}", self.expr(UINT, 2));
+            let value = format!("({ty})({})", self.expr(UINT, 2));
+            let test = self.condition(2);
+            let line = match self.rng.u32(..8) {
+                0 => format!(
+                    "for (int ai = 0; ai < {len} - 1; ai++) for (int aj = ai + 1; aj < {len}; aj++) \
+                     {{ {ty} s = {a}[ai], t = {a}[aj]; {a}[ai] = min(s, t); {a}[aj] = max(s, t); }}"
+                ),
+                1 => format!(
+                    "for (int ai = {len} - 1; ai >= 0; ai--) for (int aj = 0; aj <= ai; aj++) \
+                     for (int ak = aj; ak < ai; ak++) {a}[ai] = ({ty})((uint){a}[ai] + (uint){a}[ak] * (uint){a}[aj]);"
+                ),
+                2 => format!(
+                    "for (int ai = 0; ai < {len}; ai++) {a}[ai] = ({ty})((~{a}[(ai + 1) % {len}] & {a}[(ai + 2) % {len}]) ^ {a}[ai]);"
+                ),
+                3 => format!("for (int ai = 0; ai < {len}; ai++) {a}[({a}[ai] & 255) % {len}] ^= {value};"),
+                4 => format!("if ({test}) {a}[{index}] ^= {value};"),
+                5 => format!(
+                    "for (int ai = 0; ai < 3; ai++) {{ {a}[({index} + ai) % {len}] = ({ty})({value} ^ 5); if ({test}) {a}[{index}] |= ({ty})1; }}"
+                ),
+                6 => format!(
+                    "for (int ai = 1; ai < 5; ai++) {a}[ai % {len}] = ({ty})({a}[{index}] / ({ty})ai + {a}[0] % ({ty})(ai * 5));"
+                ),
+                _ => format!(
+                    "for (int ai = 0; ai + 1 < {len}; ai++) {{ int m = ai; \
+                     for (int aj = ai + 1; aj < {len}; aj++) if ({a}[aj] < {a}[m]) m = aj; \
+                     {ty} s = {a}[ai]; {a}[ai] = {a}[m]; {a}[m] = s; }}"
+                ),
+            };
+            self.line(line);
+        }
+        self.declare(&a, Kind::Array { of, len }, true, false);
     }
 
     /// A pointer to one of two private arrays, or of two elements.

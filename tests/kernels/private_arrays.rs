@@ -1,0 +1,290 @@
+//! Private arrays: counters and permutations with an index of each work-item, small arrays that loops over constant ranges sort,
+//! eliminate or permute by tables, and what such loops compute from a shared divisor.
+
+use clift_tests::kernel::{Case, Element, GLOBAL, Need};
+use clift_tests::values::spread;
+
+/// Elements that each work-item reads.
+const STEPS: usize = 37;
+/// Counters of a work-item.
+const COUNTERS: usize = 11;
+
+fn element(k: usize) -> u32 {
+    spread(5, k) as u32
+}
+
+/// Counters of any type, of which only some work-items update some.
+fn counters<T: Element>(
+    ty: &str,
+    from: impl Fn(u32) -> T + Clone + Send + Sync + 'static,
+    add: impl Fn(T, T) -> T + Send + Sync + 'static,
+) -> Case {
+    let source = format!(
+        "kernel void t(global {ty} *out, global const uint *in) {{
+            size_t g = get_global_id(0);
+            {ty} counts[{COUNTERS}];
+            for (int k = 0; k < {COUNTERS}; k++)
+                counts[k] = ({ty})(k * 3);
+            for (int k = 0; k < {STEPS}; k++) {{
+                uint v = in[g * {STEPS} + k];
+                if (v & 64)
+                    counts[v % {COUNTERS}] += ({ty})(v >> 28);
+                else
+                    counts[(v + k) % {COUNTERS}] += ({ty})1;
+            }}
+            for (int k = 0; k < {COUNTERS}; k++)
+                out[g * {COUNTERS} + k] = counts[k];
+        }}"
+    );
+    let case = Case::new(format!("private_arrays::counters_{ty}"), source)
+        .expect_n(GLOBAL * COUNTERS, move |at| {
+            let (g, which) = (at / COUNTERS, at % COUNTERS);
+            let updates = (0..STEPS).filter_map(|k| {
+                let v = element(g * STEPS + k);
+                let (counter, by) = if v & 64 != 0 { (v, v >> 28) } else { (v.wrapping_add(k as u32), 1) };
+                (counter as usize % COUNTERS == which).then(|| from(by))
+            });
+            Some(updates.fold(from(which as u32 * 3), &add))
+        })
+        .input_n(GLOBAL * STEPS, element);
+    if ty == "double" { case.needs(Need::Fp64) } else { case }
+}
+
+/// Elements of an array that are exchanged, and others that are computed from them.
+fn exchanged() -> Case {
+    const N: usize = 32;
+    Case::new(
+        "private_arrays::exchanged",
+        format!(
+            "kernel void t(global uchar *out, global const uint *in) {{
+                size_t g = get_global_id(0);
+                uchar s[{N}];
+                for (int i = 0; i < {N}; i++)
+                    s[i] = i;
+                int j = 0;
+                for (int i = 0; i < {N}; i++) {{
+                    j = (j + s[i] + in[g * 4 + i % 4]) % {N};
+                    uchar t = s[i];
+                    s[i] = s[j];
+                    s[j] = t;
+                    s[(s[i] + s[j]) % {N}] ^= t;
+                }}
+                for (int i = 0; i < {N}; i++)
+                    out[g * {N} + i] = s[i];
+            }}"
+        ),
+    )
+    .expect_n(GLOBAL * N, |at| {
+        let mut s: Vec<u8> = (0..N as u8).collect();
+        let mut j = 0u32;
+        for i in 0..N {
+            j = j.wrapping_add(s[i].into()).wrapping_add(element(at / N * 4 + i % 4)) % N as u32;
+            let t = s[i];
+            s.swap(i, j as usize);
+            let place = (usize::from(s[i]) + usize::from(s[j as usize])) % N;
+            s[place] ^= t;
+        }
+        Some(s[at % N])
+    })
+    .input_n(GLOBAL * 4, element)
+}
+
+/// Two sorts of a small array: one exchanges neighbours, the other looks for the smallest element.
+fn sorted(n: usize, ty: &str) -> Vec<Case> {
+    let exchanges = "for (int i = 0; i < N - 1; i++)
+                for (int j = i + 1; j < N; j++) { T a = v[i], b = v[j]; v[i] = min(a, b); v[j] = max(a, b); }";
+    let selects = "for (int i = 0; i < N - 1; i++) {
+                int least = i;
+                for (int j = i + 1; j < N; j++) if (v[j] < v[least]) least = j;
+                T t = v[i]; v[i] = v[least]; v[least] = t;
+            }";
+    let make = |name: &str, sort: &str| {
+        let source = format!(
+            "#define N {n}\ntypedef {ty} T;
+            kernel void t(global int *out, global const uint *in) {{
+                size_t g = get_global_id(0);
+                T v[N];
+                for (int i = 0; i < N; i++) v[i] = (T)(in[g * N + i] >> 26);
+                {sort}
+                for (int i = 0; i < N; i++) out[g * N + i] = (int)v[i];
+            }}"
+        );
+        Case::new(format!("private_arrays::{name}_{ty}_{n}"), source)
+            .expect_n(GLOBAL * n, move |at| {
+                let mut all: Vec<i32> = (0..n).map(|i| (element(at / n * n + i) >> 26) as i32).collect();
+                all.sort_unstable();
+                Some(all[at % n])
+            })
+            .input_n(GLOBAL * n, element)
+    };
+    vec![make("exchanges", exchanges), make("selects", selects)]
+}
+
+/// Elimination in a small matrix: inner loops begin and end at counters of outer ones, and one loop counts down.
+fn eliminated() -> Case {
+    const N: usize = 5;
+    let eliminate = |a: &mut [[i32; N]; N]| {
+        for i in 0..N {
+            for j in i + 1..N {
+                for k in i..N {
+                    a[j][k] = a[j][k].wrapping_sub(a[i][k].wrapping_mul(a[j][i] | 1));
+                }
+            }
+        }
+        for i in (0..N).rev() {
+            for j in 0..i {
+                a[j][i] ^= a[i][j];
+            }
+        }
+    };
+    Case::new(
+        "private_arrays::eliminated",
+        format!(
+            "kernel void t(global int *out, global const int *in) {{
+                size_t g = get_global_id(0);
+                int a[{N}][{N}];
+                for (int i = 0; i < {N}; i++) for (int j = 0; j < {N}; j++) a[i][j] = in[g * {N} + i] * (j + 1);
+                for (int i = 0; i < {N}; i++)
+                    for (int j = i + 1; j < {N}; j++)
+                        for (int k = i; k < {N}; k++)
+                            a[j][k] -= a[i][k] * (a[j][i] | 1);
+                for (int i = {N} - 1; i >= 0; i--)
+                    for (int j = 0; j < i; j++)
+                        a[j][i] ^= a[i][j];
+                for (int i = 0; i < {N}; i++) for (int j = 0; j < {N}; j++) out[(g * {N} + i) * {N} + j] = a[i][j];
+            }}"
+        ),
+    )
+    .expect_n(GLOBAL * N * N, move |at| {
+        let (g, i, j) = (at / N / N, at / N % N, at % N);
+        let mut a = [[0i32; N]; N];
+        for (i, row) in a.iter_mut().enumerate() {
+            for (j, cell) in row.iter_mut().enumerate() {
+                *cell = (element(g * N + i) as i32).wrapping_mul(j as i32 + 1);
+            }
+        }
+        eliminate(&mut a);
+        Some(a[i][j])
+    })
+    .input_n(GLOBAL * N, |k| element(k) as i32)
+}
+
+/// Tables in constant memory that say where elements go and how they are rotated: of several types, with zeros at the end, and
+/// one of vectors.
+fn tables() -> Case {
+    const PLACES: [usize; 8] = [3, 6, 1, 7, 0, 2, 5, 4];
+    const COUNTS: [u32; 8] = [1, 13, 0, 31, 7, 0, 0, 0];
+    Case::new(
+        "private_arrays::tables",
+        "constant uchar PLACES[8] = {3, 6, 1, 7, 0, 2, 5, 4};
+         constant ulong COUNTS[8] = {1, 13, 0, 31, 7};
+         constant int2 PAIRS[2] = {(int2)(5, -9), (int2)(100, 3)};
+         constant float SCALES[3] = {0.5f, -2.0f, 16.0f};
+         kernel void t(global uint *out, global const uint *in) {
+            const int SIGNS[4] = {1, -1, -1, 1};
+            size_t g = get_global_id(0);
+            uint s[8];
+            for (int i = 0; i < 8; i++) s[i] = in[g * 8 + i];
+            for (int round = 0; round < 3; round++) {
+                uint t = s[0];
+                for (int i = 0; i < 8; i++) {
+                    int j = PLACES[i];
+                    uint c = s[j];
+                    s[j] = rotate(t, (uint)COUNTS[i]) + (uint)(PAIRS[i & 1].x * PAIRS[i & 1].y);
+                    t = c;
+                }
+                s[round] += (uint)(int)(SCALES[round] * 8.0f) * (uint)SIGNS[round + 1];
+            }
+            for (int i = 0; i < 8; i++) out[g * 8 + i] = s[i];
+         }",
+    )
+    .expect_n(GLOBAL * 8, |at| {
+        let mut s: Vec<u32> = (0..8).map(|i| element(at / 8 * 8 + i)).collect();
+        for round in 0..3 {
+            let mut t = s[0];
+            for i in 0..8 {
+                let added = if i % 2 == 0 { -45 } else { 300 };
+                let c = s[PLACES[i]];
+                s[PLACES[i]] = t.rotate_left(COUNTS[i]).wrapping_add(added as u32);
+                t = c;
+            }
+            s[round] = s[round].wrapping_add([-4, 16, 128][round] as u32);
+        }
+        Some(s[at % 8])
+    })
+    .input_n(GLOBAL * 8, element)
+}
+
+/// Quotients and remainders by a number that all work-items share, read from memory.
+fn shared_divisor<T: Element>(
+    ty: &str,
+    divisors: &'static [i64],
+    bits: u32,
+    signed: bool,
+    from: impl Fn(i64) -> T + Clone + Send + Sync + 'static,
+) -> Case {
+    let n = divisors.len();
+    let value = move |at: i64| if signed { at << (64 - bits) >> (64 - bits) } else { at & ((1 << bits) - 1) };
+    // Near multiples of each divisor, and anything.
+    let dividend = move |k: usize| {
+        let (random, divisor) = (spread(7, k) as i64, value(divisors[k % n]));
+        let random = value(random);
+        match k % 4 {
+            0 => random,
+            1 => value(random / divisor * divisor),
+            2 => value(random / divisor * divisor - 1),
+            _ => value(if signed { -1 << (bits - 1) } else { -1 } + (k as i64 & 1)),
+        }
+    };
+    let source = format!(
+        "kernel void t(global {ty} *quotients, global {ty} *rests, global const {ty} *in, global const {ty} *divisors) {{
+            size_t g = get_global_id(0);
+            {ty} a = in[g];
+            {ty} quotient = 0, rest = 0;
+            for (int k = 0; k < {n}; k++) {{
+                {ty} d = divisors[k];
+                quotient = quotient * ({ty})3 + a / d;
+                rest = rest * ({ty})5 + a % d;
+            }}
+            quotients[g] = quotient;
+            rests[g] = rest;
+        }}"
+    );
+    let folded = move |k: usize, times: i64, op: fn(i64, i64) -> i64| {
+        let all = divisors.iter().map(|&d| op(dividend(k), value(d)));
+        all.fold(0i64, |sum, one| value(sum.wrapping_mul(times).wrapping_add(one)))
+    };
+    let (quotients, rests, inputs) = (from.clone(), from.clone(), from.clone());
+    Case::new(format!("private_arrays::shared_divisor_{ty}"), source)
+        .expect(move |k| quotients(folded(k, 3, |a, b| a / b)))
+        .expect(move |k| rests(folded(k, 5, |a, b| a % b)))
+        .input(move |k| inputs(dividend(k)))
+        .input_n(n, move |k| from(value(divisors[k])))
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    const SMALL: &[i64] = &[1, 2, 3, 7, 10, 100, 127];
+    const LARGE: &[i64] = &[1, 3, 10, 641, 1000, 0xffff, 0x7fff_ffff, 0x1234_5678];
+    let mut cases = vec![
+        counters("uchar", |v| v as u8, u8::wrapping_add),
+        counters("short", |v| v as i16, i16::wrapping_add),
+        counters("uint", |v| v, u32::wrapping_add),
+        counters("ulong", u64::from, u64::wrapping_add),
+        counters("float", |v| v as f32, |a, b| a + b),
+        counters("double", f64::from, |a, b| a + b),
+        exchanged(),
+        eliminated(),
+        tables(),
+        shared_divisor("char", SMALL, 8, true, |v| v as i8),
+        shared_divisor("uchar", SMALL, 8, false, |v| v as u8),
+        shared_divisor("short", SMALL, 16, true, |v| v as i16),
+        shared_divisor("ushort", SMALL, 16, false, |v| v as u16),
+        shared_divisor("int", LARGE, 32, true, |v| v as i32),
+        shared_divisor("uint", LARGE, 32, false, |v| v as u32),
+    ];
+    for n in [2, 5, 9, 12] {
+        cases.extend(sorted(n, "int"));
+        cases.extend(sorted(n, "uchar"));
+    }
+    cases
+}
