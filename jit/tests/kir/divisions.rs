@@ -53,7 +53,7 @@ fn check(elem: Elem, divisor: Divisor, signed: bool, seed: u64) -> Result<(), St
         let index = dividends.len() as u64 % DIVISORS;
         let by = if divisor == Divisor::Own { number(elem, &mut rng) } else { shared[index as usize] };
         // Beside a multiple, negated for some.
-        let multiple = if by == 0 { 0 } else { number(elem, &mut rng) / by * by };
+        let multiple = number(elem, &mut rng).checked_div(by).map_or(0, |quotient| quotient * by);
         let beside = multiple.wrapping_add(rng.below(3) as u64).wrapping_sub(1);
         dividends.push(if rng.below(4) == 0 { beside.wrapping_neg() } else { beside } & elem.mask());
         divisors.push(by);
