@@ -61,9 +61,11 @@ impl Selector<'_> {
         let mut second = more.second.map(|register| add(Operand::reg_use(register)));
         let mask = more.mask.map(|register| add(Operand::reg_use(register)));
         let mut broadcast = false;
+        let is_broadcast = matches!(source, RegMem::Broadcast(_));
         let mut source = match source {
             RegMem::Register(register) => RmField::Operand(add(Operand::reg_use(register))),
-            RegMem::Memory(address) => {
+            RegMem::Memory(address) | RegMem::Broadcast(address) => {
+                broadcast = is_broadcast;
                 let base = match address.base {
                     AddressBase::Register(base) => BaseOperand::Operand(add(Operand::reg_use(base))),
                     AddressBase::Stack(offset) => BaseOperand::Stack(offset),

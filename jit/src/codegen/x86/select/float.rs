@@ -140,7 +140,7 @@ impl Selector<'_> {
     }
 
     fn commuting(&mut self, rows: &FloatRows, ty: Type, a: Value, b: Value) -> VReg {
-        let (a, b) = if self.constant(a).is_some() { (b, a) } else { (a, b) };
+        let (a, b) = if self.is_memory(a) && !self.is_memory(b) { (b, a) } else { (a, b) };
         self.binary(rows, ty, a, b)
     }
 
@@ -155,13 +155,13 @@ impl Selector<'_> {
     fn fma(&mut self, ty: Type, a: Value, b: Value, c: Value) -> VReg {
         let ((a, less_a), (b, less_b), (c, less)) = (self.sign_of(a), self.sign_of(b), self.sign_of(c));
         let form = usize::from(less) + 2 * usize::from(less_a != less_b);
-        let (a, b) =
-            if self.constant(a).is_some() || (!self.ends_here(a) && self.ends_here(b)) { (b, a) } else { (a, b) };
+        let overwrites = |this: &Self, value: Value| this.ends_here(value) && !this.is_memory(value);
+        let (a, b) = if self.is_memory(a) || (!overwrites(self, a) && overwrites(self, b)) { (b, a) } else { (a, b) };
         let size = size(ty);
-        // If two operands are constants, one is an operand in memory, and the other is in a register that can be overwritten.
-        let spare = match self.constant(c) {
-            Some(_) => self.constant(b).is_some() && !self.ends_here(a),
-            None => self.ends_here(c) || !self.ends_here(a),
+        // If two operands are in memory, one is loaded into a register that can be overwritten.
+        let spare = match self.is_memory(c) {
+            true => self.is_memory(b) && !overwrites(self, a),
+            false => overwrites(self, c) || !overwrites(self, a),
         };
         if spare {
             // c becomes a * b + c.

@@ -105,10 +105,13 @@ impl Selector<'_> {
             return;
         }
         let register = match op {
-            O::Splat => {
-                let a = self.get(data.args[0]);
-                self.splat(a, to)
-            }
+            O::Splat => match self.loaded_scalar(data.args[0]) {
+                Some(scalar) => self.v1(super::broadcast_row(to.elem.bytes() as usize), size(to), scalar),
+                None => {
+                    let a = self.get(data.args[0]);
+                    self.splat(a, to)
+                }
+            },
             O::Extract => {
                 let Imm::Lane(lane) = data.imm else { wrong_imm(&data.imm) };
                 let (vector, from) = (data.args[0], self.arg_type(inst, 0));

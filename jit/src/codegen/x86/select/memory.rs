@@ -88,6 +88,7 @@ impl Selector<'_> {
                 let address = self.address(data.args[0]);
                 let value = self.load(self.result_type(inst), address);
                 self.set(inst, value);
+                self.note_load(inst, address);
             }
             O::Store => {
                 let address = self.address(data.args[0]);

@@ -21,6 +21,7 @@ mod estimate;
 mod float;
 mod int;
 mod lanes;
+mod loads;
 mod masks;
 mod memory;
 mod products;
@@ -79,6 +80,8 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
         pieces: FxHashMap::default(),
         high_multiplies: products::high_multiplies(func),
         products: FxHashMap::default(),
+        loads: FxHashMap::default(),
+        writes: 0,
         pool: ConstantPool::default(),
         slots: FxHashMap::default(),
         variables: 0,
@@ -119,6 +122,8 @@ enum ValueLocation {
 enum RegMem {
     Register(VReg),
     Memory(MemAddress),
+    /// A lane in memory, which is broadcast.
+    Broadcast(MemAddress),
     /// A constant in the pool.
     Bytes(super::pool::PoolOffset),
     /// A constant of one lane in the pool, which is broadcast.
@@ -174,6 +179,10 @@ pub(super) struct Selector<'a> {
     high_multiplies: FxHashSet<products::Factors>,
     /// Products that the current block has computed so far; `true` for signed ones.
     products: FxHashMap<(products::Factors, bool), products::Products>,
+    /// The loads of the current block whose values have one use.
+    loads: FxHashMap<Value, loads::PlainLoad>,
+    /// The instructions so far that may write memory.
+    writes: u32,
     pool: ConstantPool,
     slots: FxHashMap<Slot, u32>,
     variables: u32,
@@ -221,6 +230,7 @@ impl<'a> Selector<'a> {
             self.block = block;
             self.pieces.clear();
             self.products.clear();
+            self.loads.clear();
             self.current = self.targets[block];
             self.order.push(self.current);
             if number == 0 {
@@ -235,6 +245,7 @@ impl<'a> Selector<'a> {
                 if self.needed.contains(inst) {
                     self.loc = legal.locs[inst];
                     self.inst(inst);
+                    self.count_write(legal.dfg.inst(inst).op);
                 }
             }
         }

@@ -156,10 +156,10 @@ impl Selector<'_> {
     /// A bitwise op with the ops that it absorbs.
     pub(super) fn ternary_logic(&mut self, inst: Inst, ty: Type) -> Option<VReg> {
         let Cone { leaves, table } = self.cones.get(&self.legal.dfg.result(inst))?.clone();
-        // The first operand is overwritten, and only the last one may be a constant in memory.
+        // The first operand is overwritten, and only the last one may be in memory.
         let rank = |leaf: &Leaf| {
             let ends = self.homes[leaf.value] == Some(self.block) && self.uses.get(leaf.value) == leaf.uses;
-            (self.constant(leaf.value).is_some(), !ends)
+            (self.is_memory(leaf.value), !ends)
         };
         let mut operands: SmallVec<[(usize, Leaf); LEAVES]> = leaves.iter().copied().enumerate().collect();
         // Shorter expressions do not depend on the further operands.

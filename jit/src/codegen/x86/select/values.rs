@@ -41,7 +41,12 @@ impl<'a> Selector<'a> {
 
     /// A value as the register or memory operand of an instruction on vectors or scalar floats.
     pub(super) fn operand(&mut self, value: Value) -> RegMem {
-        let Some(data) = self.constant(value) else { return RegMem::Register(self.get(value)) };
+        let Some(data) = self.constant(value) else {
+            let Some((operand, load)) = self.loaded(value) else { return RegMem::Register(self.get(value)) };
+            // Faults are reported for the line of the load.
+            self.loc = self.legal.locs[load];
+            return operand;
+        };
         if data.ty.is_bool() || class(data.ty) != ZMM {
             return RegMem::Register(self.materialize(data));
         }

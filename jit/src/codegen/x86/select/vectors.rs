@@ -181,8 +181,9 @@ impl Selector<'_> {
             | O::Xor => {
                 let op = data.op;
                 let Some(rows) = rows(op) else { not_legal(op) };
-                // A constant is the last operand.
-                let (a, b) = match op.commutes() && self.constant(data.args[0]).is_some() {
+                // An operand in memory is the last one.
+                let swaps = self.is_memory(data.args[0]) && !self.is_memory(data.args[1]);
+                let (a, b) = match op.commutes() && swaps {
                     true => (data.args[1], data.args[0]),
                     false => (data.args[0], data.args[1]),
                 };
