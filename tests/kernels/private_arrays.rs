@@ -132,8 +132,9 @@ fn eliminated() -> Case {
             }
         }
         for i in (0..N).rev() {
-            for j in 0..i {
-                a[j][i] ^= a[i][j];
+            let (above, below) = a.split_at_mut(i);
+            for (row, &other) in above.iter_mut().zip(&below[0]) {
+                row[i] ^= other;
             }
         }
     };
