@@ -65,7 +65,7 @@ pub(super) fn keccak() -> Work {
     work
 }
 
-/// Keccak-f[1600], as FIPS 202 describes it: word (x, y) is at x + 5 y.
+/// Keccak-f with 1600 bits, as FIPS 202 describes it: word (x, y) is at x + 5 y.
 fn permute(state: &mut [u64; 25]) {
     let mut bits = 1u8;
     for _ in 0..24 {
