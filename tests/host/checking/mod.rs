@@ -14,7 +14,7 @@ use serde_json::Value;
 use clift_tests::session::session;
 
 use crate::child;
-use cases::{ANY, Arg, CASES, Case};
+use cases::{ANY, Arg, Case};
 
 /// The bytes around a sub-buffer.
 const AROUND: usize = 4096;
@@ -98,7 +98,7 @@ fn launch(case: &Case, version: &str) {
 /// The reports of all cases in a child process with more environment, by kernel.
 fn reports(test: &str, env: &[(&str, &str)]) -> Option<BTreeMap<String, Vec<Value>>> {
     if child::is_for(test) {
-        for case in CASES {
+        for case in cases::all() {
             launch(case, "ok");
             launch(case, "bug");
         }
@@ -128,7 +128,7 @@ fn check(test: &str, env: &[(&str, &str)]) {
     }
     let Some(mut reports) = reports(test, env) else { return };
     let mut wrong = Vec::new();
-    for case in CASES {
+    for case in cases::all() {
         // A bug may have consequences of other classes.
         let mut found = reports.remove(&format!("bug_{}", case.name)).unwrap_or_default();
         found.retain(|report| report["class"] == case.class);
