@@ -155,8 +155,9 @@ const fn extension(name: &'static str, version: cl::cl_version, scope: Extension
 
 /// The supported extensions. Missing on purpose: `cl_khr_subgroups`, which guarantees independent forward progress of the
 /// sub-groups of a work-group, while here one thread executes them all (sub-groups themselves are a feature of the core);
-/// and `cl_khr_async_work_group_copy_fence` and `cl_khr_work_group_uniform_arithmetic`, which the conformance tests do not accept as
-/// Khronos extensions, although their functions are implemented.
+/// and two names that the conformance tests do not accept as Khronos extensions: `cl_khr_async_work_group_copy_fence`, whose
+/// function is there all the same, and `cl_khr_work_group_uniform_arithmetic`, whose instructions modules can use, while its
+/// functions in OpenCL C need the name.
 pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_icd", version(2, 0, 1), ExtensionScope::Platform, false),
     extension("cl_khr_byte_addressable_store", version(1, 0, 0), ExtensionScope::Device, true),
