@@ -242,6 +242,9 @@ mod tests {
             Capability::GroupUniformArithmeticKHR => "SPV_KHR_uniform_group_instructions",
             Capability::ShaderClockKHR => "SPV_KHR_shader_clock",
             Capability::FMAKHR => "SPV_KHR_fma",
+            Capability::SubgroupShuffleINTEL
+            | Capability::SubgroupBufferBlockIOINTEL
+            | Capability::SubgroupImageBlockIOINTEL => "SPV_INTEL_subgroups",
             other => panic!("{other:?}: its extension?"),
         };
         for &capability in SUPPORTED_CAPABILITIES.iter().filter(|&&capability| capability as u32 >= OF_EXTENSIONS) {
