@@ -100,7 +100,7 @@ fn main() -> Result<ExitCode> {
     }
     let ways = ways(&args)?;
     let scratch = tempfile::Builder::new().prefix("clift-fuzz-").tempdir()?;
-    let (start, mut bad, mut done) = (Instant::now(), 0, 0);
+    let (start, mut bad, mut through_clang, mut done) = (Instant::now(), 0, 0, 0);
     for first in (args.first..args.first + args.count).step_by(BATCH as usize) {
         if args.seconds.is_some_and(|seconds| start.elapsed().as_secs() >= seconds) {
             break;
@@ -111,12 +111,20 @@ fn main() -> Result<ExitCode> {
             outcomes.push(batch(&args, way, first, count, scratch.path())?);
         }
         for seed in first..first + count {
-            bad += u32::from(!judge(seed, &ways, &outcomes));
+            match judge(seed, &ways, &outcomes) {
+                Verdict::Equal => {}
+                Verdict::ThroughClang => through_clang += 1,
+                Verdict::Different => bad += 1,
+            }
         }
         done += count;
         let _ = std::fs::remove_dir_all(scratch.path().join("cache"));
     }
-    println!("{done} programs, {bad} with differences, {} ways, {:.0?}", ways.len(), start.elapsed());
+    println!(
+        "{done} programs, {bad} with differences, {through_clang} only through clang, {} ways, {:.0?}",
+        ways.len(),
+        start.elapsed()
+    );
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -203,8 +211,18 @@ fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Resu
     Ok(outcomes)
 }
 
+/// How the outcomes of a program compare.
+enum Verdict {
+    Equal,
+    /// Only modules that clang made differ, while all else agrees. Such differences are printed but do not count: clang's SPIR-V
+    /// back end is an oracle that has faults of its own (seed 28: the optimized module, also on the interpreter, while PoCL,
+    /// Intel's runtime and clang's unoptimized module agree with Clift's front end).
+    ThroughClang,
+    Different,
+}
+
 /// Whether all configurations agree on a program; prints it if not.
-fn judge(seed: u64, ways: &[Way], outcomes: &[BTreeMap<u64, Outcome>]) -> bool {
+fn judge(seed: u64, ways: &[Way], outcomes: &[BTreeMap<u64, Outcome>]) -> Verdict {
     let own = generate::program(seed).own;
     let mut groups: Vec<(&Outcome, Vec<&str>)> = Vec::new();
     for (way, outcomes) in ways.iter().zip(outcomes) {
@@ -223,13 +241,18 @@ fn judge(seed: u64, ways: &[Way], outcomes: &[BTreeMap<u64, Outcome>]) -> bool {
             None => groups.push((outcome, vec![&way.name])),
         }
     }
-    let fine = groups.len() <= 1 && groups.iter().all(|(outcome, _)| matches!(outcome, Outcome::Results(_)));
-    if !fine {
-        println!("seed {seed}:");
-        for (outcome, names) in groups {
-            let text: String = format!("{outcome:?}").chars().take(300).collect();
-            println!("    {}: {text}", names.join(" "));
-        }
+    let agree = |groups: &[&(&Outcome, Vec<&str>)]| {
+        groups.len() <= 1 && groups.iter().all(|(outcome, _)| matches!(outcome, Outcome::Results(_)))
+    };
+    if agree(&groups.iter().collect::<Vec<_>>()) {
+        return Verdict::Equal;
     }
-    fine
+    println!("seed {seed}:");
+    for (outcome, names) in &groups {
+        let text: String = format!("{outcome:?}").chars().take(300).collect();
+        println!("    {}: {text}", names.join(" "));
+    }
+    let is_clang = |name: &&str| name.starts_with("clang");
+    let others: Vec<_> = groups.iter().filter(|(_, names)| !names.iter().all(is_clang)).collect();
+    if agree(&others) { Verdict::ThroughClang } else { Verdict::Different }
 }
