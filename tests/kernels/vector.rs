@@ -220,7 +220,7 @@ fn long_throughout() -> Vec<Case> {
             size_t i = get_global_id(0);
             uchar16 v = a[i], t = (uchar16)own[i];
             uchar16 w = select((uchar16)3, add_sat(v, t), v > t) ^ (v >> (uchar16)2);
-            out[i] = max(w, (uchar16)all);
+            out[i] = max(w, (uchar16)all) + mul_hi(v, w);
         }",
     )
     .input_n(GLOBAL * 16, byte)
@@ -228,7 +228,8 @@ fn long_throughout() -> Vec<Case> {
     .expect(move |i| -> [u8; 16] {
         std::array::from_fn(|lane| {
             let (v, t) = (byte(i * 16 + lane), own(i));
-            ((if v > t { v.saturating_add(t) } else { 3 }) ^ (v >> 2)).max(100)
+            let w = (if v > t { v.saturating_add(t) } else { 3 }) ^ (v >> 2);
+            w.max(100).wrapping_add((u16::from(v) * u16::from(w) >> 8) as u8)
         })
     })
     .value(100_u8);

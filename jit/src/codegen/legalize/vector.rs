@@ -54,7 +54,11 @@ impl Legalizer<'_> {
             }
             O::Umulh | O::Smulh if matches!(elem, Elem::I8 | Elem::I16 | Elem::I32) => {
                 let product = self.widening_multiply(a, &args[1], wider(elem), op == O::Smulh);
-                let halves = self.bitcast(&product, Type::vector(elem, 2 * product.ty.lanes()));
+                let Some(halves) = Type::new(elem, 2 * product.ty.lanes()) else {
+                    let high = self.op2_bits(O::Lshr, &product, bits);
+                    return Some(self.truncate(&high, elem));
+                };
+                let halves = self.bitcast(&product, halves);
                 Some(self.every_other_lane(&halves, 1))
             }
             O::Umulh | O::Smulh if elem == Elem::I64 && self.multiplies_high_words(a.ty) => {
