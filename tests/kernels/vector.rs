@@ -229,7 +229,7 @@ fn long_throughout() -> Vec<Case> {
         std::array::from_fn(|lane| {
             let (v, t) = (byte(i * 16 + lane), own(i));
             let w = (if v > t { v.saturating_add(t) } else { 3 }) ^ (v >> 2);
-            w.max(100).wrapping_add((u16::from(v) * u16::from(w) >> 8) as u8)
+            w.max(100).wrapping_add(((u16::from(v) * u16::from(w)) >> 8) as u8)
         })
     })
     .value(100_u8);
