@@ -1,5 +1,7 @@
 //! The `CLIFT_*` environment variables: one table, read once, at the application's first call.
 //!
+//! A privileged process (`AT_SECURE`: one with the set-user-ID bit, for example) reads none of them.
+//!
 //! An invalid value causes a line on stderr and is otherwise ignored, because a typing error must not terminate an
 //! application. Nothing else is printed unless a variable requests it. `CLIFT_DEBUG=help` prints the table.
 
@@ -414,7 +416,8 @@ fn help() -> String {
 pub fn config() -> &'static Config {
     static CONFIG: OnceLock<Config> = OnceLock::new();
     CONFIG.get_or_init(|| {
-        let (config, warnings) = Config::read(|name| std::env::var_os(name));
+        let trusted = !clift_runtime::is_privileged();
+        let (config, warnings) = Config::read(|name| if trusted { std::env::var_os(name) } else { None });
         start_tracing(&config);
         for warning in warnings {
             let _ = writeln!(std::io::stderr(), "clift: ignored {warning}");
@@ -433,6 +436,7 @@ pub fn config() -> &'static Config {
         if pool::configure(pool::PoolOptions { threads: config.threads }).is_err() {
             tracing::warn!("CLIFT_THREADS was ignored: the number of worker threads is already fixed");
         }
+        crate::object::fork::register();
         config
     })
 }

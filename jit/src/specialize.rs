@@ -6,6 +6,8 @@
 //!   finds errors early and determines the resources of the kernel.
 //! - In launches with work-groups of one work-item, packs are made of neighbouring groups.
 //!
+//! A program that goes through many formats and samplers does not keep the code for all of them ([`MAX_KEPT`]).
+//!
 //! Deliberately not here: how the code is compiled (`pipeline/on_demand.rs`).
 
 use std::any::Any;
@@ -54,7 +56,40 @@ pub struct Specializations {
     by_images: bool,
     /// Whether launches with groups of one work-item have a specialization.
     by_groups: bool,
-    codes: Mutex<FxHashMap<LaunchFacts, Arc<LazySpecialization>>>,
+    codes: Mutex<Codes>,
+}
+
+/// The specializations that are kept.
+#[derive(Debug)]
+struct Codes {
+    /// With the time of the last use.
+    kept: FxHashMap<LaunchFacts, (u64, Arc<LazySpecialization>)>,
+    /// Number of uses so far.
+    uses: u64,
+}
+
+/// Number of specializations of a kernel that are kept. Of more, those are forgotten whose last use was the longest ago; launches that
+/// run keep theirs alive.
+const MAX_KEPT: usize = 64;
+
+impl Codes {
+    fn get(&mut self, facts: &LaunchFacts) -> Option<&Arc<LazySpecialization>> {
+        self.uses += 1;
+        let (used, code) = self.kept.get_mut(facts)?;
+        *used = self.uses;
+        Some(code)
+    }
+
+    /// Adds an entry. Returns it, and one that is forgotten instead, to be dropped without the lock.
+    fn add(&mut self, facts: &LaunchFacts) -> (Arc<LazySpecialization>, Option<Arc<LazySpecialization>>) {
+        let oldest =
+            if self.kept.len() < MAX_KEPT { None } else { self.kept.iter().min_by_key(|(_, (used, _))| *used) };
+        let oldest = oldest.map(|(facts, _)| facts.clone());
+        let forgotten = oldest.and_then(|facts| self.kept.remove(&facts)).map(|(_, code)| code);
+        let code = Arc::<LazySpecialization>::default();
+        self.kept.insert(facts.clone(), (self.uses, code.clone()));
+        (code, forgotten)
+    }
 }
 
 impl fmt::Debug for Specializations {
@@ -77,8 +112,39 @@ impl Specializations {
         let by_images = usual.is_some();
         let key = |images| LaunchFacts { images, single_items: false };
         let codes =
-            usual.map(|images| (key(images), Arc::new(LazySpecialization::from(Ok(code))))).into_iter().collect();
-        Specializations { specialize, by_images, by_groups, codes: Mutex::new(codes) }
+            usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
+        Specializations { specialize, by_images, by_groups, codes: Mutex::new(Codes { kept: codes, uses: 0 }) }
+    }
+
+    /// As [`Specializations::get`], but `None` if code would have to be compiled first.
+    pub fn known(
+        &self,
+        images: &[(u32, ArgFact)],
+        local_size: [u64; 3],
+        num_groups: [u64; 3],
+    ) -> Option<Result<Option<Specialization>, BuildError>> {
+        let single_items = self.is_for_single_items(local_size, num_groups);
+        if !self.by_images && !single_items {
+            return Some(Ok(None));
+        }
+        let made = |single_items| {
+            let facts = LaunchFacts { images: Facts(images.to_vec()), single_items };
+            let code = self.codes.lock().get(&facts)?.clone();
+            code.get().cloned()
+        };
+        if single_items {
+            match made(true)? {
+                Ok(code) => return Some(Ok(Some(code))),
+                Err(_) if !self.by_images => return Some(Ok(None)),
+                Err(_) => {}
+            }
+        }
+        Some(made(false)?.map(Some))
+    }
+
+    /// Whether a launch gets code for work-groups of one work-item.
+    fn is_for_single_items(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> bool {
+        self.by_groups && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS
     }
 
     /// The specialization for a launch, if it needs one: `images` are its image and sampler arguments by their offsets in the
@@ -92,7 +158,7 @@ impl Specializations {
         local_size: [u64; 3],
         num_groups: [u64; 3],
     ) -> Result<Option<Specialization>, BuildError> {
-        let single_items = self.by_groups && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS;
+        let single_items = self.is_for_single_items(local_size, num_groups);
         if !self.by_images && !single_items {
             return Ok(None);
         }
@@ -109,7 +175,13 @@ impl Specializations {
     }
 
     fn made(&self, facts: LaunchFacts) -> Result<Specialization, BuildError> {
-        let made = self.codes.lock().entry(facts.clone()).or_default().clone();
+        let mut codes = self.codes.lock();
+        let (made, forgotten) = match codes.get(&facts) {
+            Some(made) => (made.clone(), None),
+            None => codes.add(&facts),
+        };
+        drop(codes);
+        drop(forgotten);
         made.get_or_init(|| {
             let started = Instant::now();
             let code = (self.specialize)(&facts);
@@ -121,5 +193,40 @@ impl Specializations {
             code
         })
         .clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use clift_include::abi::{Resources, WgContext};
+    use clift_include::image::Sampler;
+
+    use super::*;
+
+    /// Of many specializations only some are kept, among them those in use; the others are compiled again.
+    #[test]
+    fn few_are_kept() {
+        static COMPILED: AtomicUsize = AtomicUsize::new(0);
+        extern "C" fn nothing(_: *const WgContext, _: *const u8, _: u64, _: u64) {}
+        let code = || Specialization {
+            entry: KernelEntry { run: nothing, packed: None, data: std::ptr::null() },
+            resources: Resources::default(),
+            memory: Arc::new(()),
+        };
+        let specialize = move |_: &LaunchFacts| {
+            COMPILED.fetch_add(1, Ordering::SeqCst);
+            Ok(code())
+        };
+        let all = Specializations::new(Some(Facts(Vec::new())), code(), false, Box::new(specialize));
+        let get = |number: u32| all.get(&[(number, ArgFact::Sampler(Sampler(0)))], [1; 3], [1; 3]).unwrap();
+        for number in 0..1000 {
+            assert!(get(number).is_some() && get(0).is_some());
+        }
+        assert_eq!(COMPILED.load(Ordering::SeqCst), 1000);
+        assert_eq!(all.codes.lock().kept.len(), MAX_KEPT);
+        get(1);
+        assert_eq!(COMPILED.load(Ordering::SeqCst), 1001);
     }
 }

@@ -15,6 +15,7 @@
 //! - [`trace`]: what a trace shows of a process;
 //! - [`clock`], [`status`]: the times and statuses of events.
 
+pub mod background;
 pub mod callbacks;
 pub mod check;
 pub mod clock;
@@ -34,4 +35,5 @@ mod sync;
 mod sys;
 pub mod trace;
 
-pub use sys::at_exit;
+pub use pool::at_fork;
+pub use sys::{at_exit, is_privileged};

@@ -302,6 +302,13 @@ pub(crate) fn signal_stack_bytes() -> usize {
     least.max(libc::MINSIGSTKSZ) + (64 << 10)
 }
 
+/// Whether the process has rights that its user has not (it was started from a file with the set-user-ID bit, for example), so that
+/// its environment is not to be trusted.
+pub fn is_privileged() -> bool {
+    // SAFETY: the function only reads the process's auxiliary vector.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// The C library's error number.
 pub(crate) fn errno() -> i32 {
     // SAFETY: the location is valid for the calling thread.

@@ -33,6 +33,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("queues_work_in_the_child_of_a_fork", queues_work_in_the_child_of_a_fork),
     ("fork_while_others_submit", fork_while_others_submit),
     ("fork_on_a_worker", fork_on_a_worker),
+    ("commands_outlive_queue_and_threads", commands_outlive_queue_and_threads),
     ("exit_with_work_in_flight", exit_with_work_in_flight),
     ("exit_with_a_task_that_does_not_end", exit_with_a_task_that_does_not_end),
     ("exit_in_a_callback", exit_in_a_callback),
@@ -198,6 +199,31 @@ fn workers_respect_the_affinity_mask() -> i32 {
     queue.finish();
     assert_eq!(GROUPS.load(Ordering::Relaxed), 10_000);
     assert_eq!(threads().len(), 2);
+    PASSED
+}
+
+/// All threads leave after the last queue. A command that is submitted, but not ready, starts them again.
+fn commands_outlive_queue_and_threads() -> i32 {
+    let until_alone = || {
+        while threads().len() > 1 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    for round in 1..4 {
+        let queue = queue();
+        queue.submit(launch(100));
+        queue.finish();
+        let user = Event::user();
+        let (first, second) = (launch(100).after([user.clone()]), launch(100).after([user.clone()]));
+        let last = queue.submit(first);
+        let also = queue.submit(second);
+        drop(queue);
+        until_alone();
+        assert_eq!(user.set_user_status(status::COMPLETE), Ok(()));
+        assert_eq!((last.wait(), also.wait()), (status::COMPLETE, status::COMPLETE));
+        assert_eq!(GROUPS.load(Ordering::Relaxed), 300 * round);
+        until_alone();
+    }
     PASSED
 }
 

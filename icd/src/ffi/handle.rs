@@ -19,9 +19,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
-use parking_lot::RwLock;
 use rustc_hash::FxBuildHasher;
 
 use super::dispatch::{self, DispatchTable};
@@ -249,7 +248,30 @@ pub fn release<T: ClObject>(handle: Handle<T>) -> ClResult<()> {
 /// Number of shards of a registry, which reduce contention between threads that look up different objects.
 const SHARDS: usize = 16;
 
-type Shard<T> = RwLock<HashMap<usize, Weak<Object<T>>, FxBuildHasher>>;
+type Entries<T> = HashMap<usize, Weak<Object<T>>, FxBuildHasher>;
+
+/// The lock is the standard library's: threads that wait for it leave nothing behind in the child of a fork.
+type Shard<T> = RwLock<Entries<T>>;
+
+fn read<T: ClObject>(shard: &Shard<T>) -> RwLockReadGuard<'_, Entries<T>> {
+    shard.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T: ClObject>(shard: &Shard<T>) -> RwLockWriteGuard<'_, Entries<T>> {
+    shard.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A registry of any type, for a thread that forks.
+pub trait ForkLock: Sync {
+    /// Locks it until all of the guards are dropped.
+    fn lock_for_fork(&'static self) -> Box<dyn std::any::Any>;
+}
+
+impl<T: ClObject> ForkLock for Registry<T> {
+    fn lock_for_fork(&'static self) -> Box<dyn std::any::Any> {
+        Box::new(self.shards.each_ref().map(write))
+    }
+}
 
 /// The live objects of one type by address.
 pub struct Registry<T: ClObject> {
@@ -270,7 +292,7 @@ impl<T: ClObject> Registry<T> {
 
     /// Number of live objects, for tests that check for leaks.
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| shard.read().len()).sum()
+        self.shards.iter().map(|shard| read(shard).len()).sum()
     }
 
     /// Whether no object is live.
@@ -285,17 +307,17 @@ impl<T: ClObject> Registry<T> {
 
     fn insert(&self, object: &Ref<T>) {
         let address = Arc::as_ptr(object).addr();
-        self.shard(address).write().insert(address, Arc::downgrade(object));
+        write(self.shard(address)).insert(address, Arc::downgrade(object));
     }
 
     fn remove(&self, address: usize) {
-        let entry = self.shard(address).write().remove(&address);
+        let entry = write(self.shard(address)).remove(&address);
         // The memory is freed without the lock.
         drop(entry);
     }
 
     fn find(&self, address: usize) -> Option<Ref<T>> {
-        self.shard(address).read().get(&address).and_then(Weak::upgrade)
+        read(self.shard(address)).get(&address).and_then(Weak::upgrade)
     }
 }
 

@@ -101,13 +101,27 @@ pub fn reads_files(job: &Job<'_>) -> bool {
 fn may_read_files(text: &[u8]) -> bool {
     let joined: Vec<u8>;
     let text = if text.contains(&b'\\') || text.windows(3).any(|w| w == b"??/") {
-        let text = String::from_utf8_lossy(text).replace("??/", "\\").replace('\r', "");
-        joined = text.replace("\\\n", "").into_bytes();
+        joined = spliced(&String::from_utf8_lossy(text).replace("??/", "\\")).into_bytes();
         &joined
     } else {
         text
     };
     [b"include".as_slice(), b"import", b"embed"].iter().any(|word| text.windows(word.len()).any(|w| w == *word))
+}
+
+/// Joins lines that end with a backslash. As for clang, white space may follow the backslash, and a line may end with a carriage
+/// return.
+fn spliced(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for line in text.split_inclusive(['\n', '\r']) {
+        match line.trim_end().strip_suffix('\\') {
+            Some(rest) => joined.push_str(rest),
+            // Of a carriage return and a line feed behind a backslash, the second is here on its own.
+            None if line == "\n" => {}
+            None => joined.push_str(line),
+        }
+    }
+    joined
 }
 
 impl DiskCache {
@@ -116,7 +130,9 @@ impl DiskCache {
     pub fn at(chosen: Option<&Path>, limit: u64) -> Option<Self> {
         let directory = match chosen {
             Some(directory) => directory.to_owned(),
-            None => base_directory()?.join("clift"),
+            // With the rights of another user, neither that user's directory nor the variables that name it are trusted.
+            None if clift_runtime::is_privileged() => return None,
+            None => base_directory().filter(|base| is_own(base))?.join("clift"),
         };
         if limit == 0 || directory.as_os_str().is_empty() { None } else { Self::open(directory, limit) }
     }
@@ -126,10 +142,15 @@ impl DiskCache {
         &self.directory
     }
 
-    /// Opens or creates `directory`; `None` when that is not possible.
+    /// Opens or creates `directory`; `None` when that is not possible, or if it belongs to somebody else, who could change what is in
+    /// it.
     pub fn open(directory: PathBuf, limit: u64) -> Option<Self> {
         if let Err(error) = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
             tracing::debug!(directory = %directory.display(), %error, "the disk cache is disabled");
+            return None;
+        }
+        if !is_own(&directory) {
+            tracing::debug!(directory = %directory.display(), "the disk cache is disabled: the directory is another user's");
             return None;
         }
         Some(Self { directory, limit })
@@ -224,6 +245,13 @@ fn base_directory() -> Option<PathBuf> {
     absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
 }
 
+/// Whether a directory, or the nearest one above it if it does not exist, belongs to the user that the process acts for. This is not
+/// so for root with the variable `HOME` of another user.
+fn is_own(directory: &Path) -> bool {
+    let found = directory.ancestors().find_map(|existing| fs::metadata(existing).ok());
+    found.is_some_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{BLOCK, DiskCache, EVICTION_INTERVAL, Key, SHARDS, evict, may_read_files};
@@ -253,6 +281,33 @@ mod tests {
             },
             &fingerprint,
         )
+    }
+
+    /// As clang does, also with white space behind the backslash and with carriage returns.
+    #[test]
+    fn files_are_found_across_spliced_lines() {
+        for text in
+            ["#inc\\\nlude <a>", "#inc\\\r\nlude <a>", "#inc\\ \t\nlude <a>", "#inc??/\nlude <a>", "#inc\\\rlude <a>"]
+        {
+            assert!(may_read_files(text.as_bytes()), "{text:?}");
+        }
+        assert!(!may_read_files(b"inc\nlude"));
+        assert!(!may_read_files(b"in\\ clude \\n"));
+    }
+
+    /// A directory, or the place for one, of another user is not used.
+    #[test]
+    fn only_own_directories_are_used() {
+        let own = tempfile::tempdir().unwrap();
+        assert!(DiskCache::open(own.path().join("a/b"), 1 << 20).is_some());
+        assert!(super::is_own(&own.path().join("a/c/d")));
+        let root = std::path::Path::new("/proc/1");
+        assert_eq!(super::is_own(root), rustix::process::geteuid().is_root());
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(own.path(), Some(12345), None).unwrap();
+            assert!(!super::is_own(&own.path().join("nothing")));
+            assert!(DiskCache::open(own.path().to_owned(), 1 << 20).is_none());
+        }
     }
 
     #[test]

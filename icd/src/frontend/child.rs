@@ -1,5 +1,5 @@
 //! Runs a compiler as a child process: the source goes in through an anonymous file, the result and the diagnostics come out
-//! through pipes. Time and output size are limited. The limit is on processor time, so that a build does not fail because the
+//! through pipes. Time, memory and output size are limited. The limit on time is on processor time, so that a build does not fail because the
 //! machine is busy or the child was stopped for a while. The operating system enforces it even after the host has exited.
 //!
 //! The host is a foreign process, so this module makes no assumptions about it. `SIGCHLD` may be ignored, or a handler may reap
@@ -24,6 +24,9 @@ use rustix::process::{Pid, Resource, Rlimit, Signal};
 const MAX_OUTPUT: usize = 256 << 20;
 /// Limit on the diagnostics kept, in bytes; the remainder is read and discarded.
 const MAX_DIAGNOSTICS: usize = 4 << 20;
+
+/// Limit on a child's memory in bytes of addresses.
+const MAX_MEMORY: u64 = 16 << 30;
 
 /// Limit on a child's elapsed time, as a multiple of its processor time: it may block forever.
 const ELAPSED_TIME_FACTOR: u32 = 10;
@@ -74,7 +77,7 @@ pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    limit_processor_time(&child, limit);
+    limit_resources(&child, limit);
     let result = drain(&mut child, deadline);
     match &result {
         Ok((None, ..)) => {}
@@ -86,14 +89,23 @@ pub fn run(program: &Path, args: &[String], input: &[u8], limit: Duration) -> io
     Ok(Finished { end, output, diagnostics: String::from_utf8_lossy(&diagnostics).into_owned() })
 }
 
-/// Limits the child's processor time.
-fn limit_processor_time(child: &Child, limit: Duration) {
+/// Limits the child's processor time and memory.
+fn limit_resources(child: &Child, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
-    let limits = Rlimit { current: Some(seconds), maximum: Some(seconds + GRACE) };
-    // Without a valid process ID the limit would apply to this process.
+    let time = Rlimit { current: Some(seconds), maximum: Some(seconds + GRACE) };
+    let memory = Rlimit { current: Some(MAX_MEMORY), maximum: Some(MAX_MEMORY) };
+    // Without a valid process ID the limits would apply to this process.
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return };
-    if let Err(error) = rustix::process::prlimit(Some(pid), Resource::Cpu, limits) {
-        tracing::debug!(%error, "the compiler's processor time could not be limited");
+    for (resource, limits) in [(Resource::Cpu, time), (Resource::As, memory)] {
+        // A lower limit that the host has set stays.
+        let lowest = |ours: Option<u64>, theirs: Option<u64>| ours.into_iter().chain(theirs).min();
+        let limited = rustix::process::prlimit(Some(pid), resource, limits).and_then(|before| {
+            let (current, maximum) = (lowest(limits.current, before.current), lowest(limits.maximum, before.maximum));
+            rustix::process::prlimit(Some(pid), resource, Rlimit { current, maximum })
+        });
+        if let Err(error) = limited {
+            tracing::debug!(%error, ?resource, "the compiler could not be limited");
+        }
     }
 }
 
@@ -252,6 +264,21 @@ mod tests {
     #[test]
     fn a_crash_is_a_signal() {
         assert_eq!(shell("kill -SEGV $$", b"", Duration::from_secs(10)).end, End::Signal(11));
+    }
+
+    /// No signal is blocked, no descriptor of ours is open, and the memory is limited.
+    #[test]
+    fn children_inherit_nothing_of_ours() {
+        let mine = std::fs::File::open("/proc/self/status").unwrap();
+        // The limits are set when the child has started.
+        let script = "until [ \"$(ulimit -v)\" != unlimited ]; do sleep 0.01; done
+            grep SigBlk /proc/self/status; ls -l /proc/self/fd; ulimit -v";
+        let finished = shell(script, b"", Duration::from_secs(10));
+        let text = String::from_utf8(finished.output).unwrap();
+        assert!(text.contains("SigBlk:\t0000000000000000"), "{text}");
+        assert!(!text.contains("/status"), "{text}");
+        assert!(text.lines().last().unwrap().parse::<u64>().is_ok_and(|kib| kib <= super::MAX_MEMORY >> 10), "{text}");
+        drop(mine);
     }
 
     #[test]

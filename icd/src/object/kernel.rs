@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use clift_include::abi::ARENA_ALIGN;
 use clift_include::check::KernelChecks;
 use clift_include::image::{self, ArgFact};
-use clift_jit::{ArgInfo, ArgKind};
+use clift_jit::{AccessQualifier, ArgInfo, ArgKind};
 use clift_runtime::check::Reported;
 use clift_runtime::geometry::Demands;
 use clift_runtime::launch::{ArgBlock, KernelCost};
@@ -22,7 +22,7 @@ use super::device_queue::DeviceQueue;
 use super::launch_info::KernelInfo;
 use super::program::Program;
 use super::program::unit::Executable;
-use crate::caps::Limits;
+use crate::caps::{Limits, MAX_IMAGE_ARGS, MAX_SAMPLERS, limits};
 use crate::ffi::handle::{Object, Ref, cl_object};
 
 /// A kernel.
@@ -34,6 +34,8 @@ pub struct Kernel {
     launch_info: Arc<KernelInfo>,
     /// What its code checks and has reported.
     checks: Option<(Arc<KernelChecks>, Arc<Reported>)>,
+    /// Which limit of the device its arguments exceed, if any.
+    exceeded: Option<String>,
     args: Mutex<Args>,
 }
 
@@ -108,7 +110,8 @@ impl Kernel {
         let launch_info =
             Arc::new(KernelInfo { executable: executable.clone(), index, context, cost: KernelCost::default() });
         let checks = info.checks.as_ref().map(|checks| (checks.clone(), Arc::new(Reported::none(checks))));
-        Self { program, executable, index, launch_info, checks, args: Mutex::new(args) }
+        let exceeded = exceeded_limit(&info.args);
+        Self { program, executable, index, launch_info, checks, exceeded, args: Mutex::new(args) }
     }
 
     /// A kernel with the same arguments. The caller has called [`Program::attach`] for it.
@@ -119,6 +122,7 @@ impl Kernel {
             index: self.index,
             launch_info: self.launch_info.clone(),
             checks: self.checks.clone(),
+            exceeded: self.exceeded.clone(),
             args: Mutex::new(self.args.lock().clone()),
         }
     }
@@ -141,6 +145,11 @@ impl Kernel {
     /// What its code checks, and which bugs have been reported.
     pub fn checks(&self) -> Option<&(Arc<KernelChecks>, Arc<Reported>)> {
         self.checks.as_ref()
+    }
+
+    /// Which limit of the device its arguments exceed: such a kernel cannot be enqueued.
+    pub fn exceeded_limit(&self) -> Option<&str> {
+        self.exceeded.as_deref()
     }
 
     /// What its launches share.
@@ -305,6 +314,25 @@ impl Kernel {
         let in_dims = size[dims..].iter().all(|&size| size == 1);
         (fits && in_dims && self.sub_group_count(size) == sub_groups).then_some(size)
     }
+}
+
+/// The first limit of the device that a kernel with these arguments exceeds.
+fn exceeded_limit(args: &[ArgInfo]) -> Option<String> {
+    let images = |accesses: &[AccessQualifier]| {
+        args.iter().filter(|arg| arg.kind == ArgKind::Image && accesses.contains(&arg.access)).count()
+    };
+    let read = images(&[AccessQualifier::None, AccessQualifier::ReadOnly]);
+    let written = images(&[AccessQualifier::WriteOnly, AccessQualifier::ReadWrite]);
+    let samplers = args.iter().filter(|arg| arg.kind == ArgKind::Sampler).count();
+    let bytes = args.iter().map(|arg| arg.slot.size as usize).sum::<usize>();
+    let limits = [
+        ("bytes of arguments", bytes, limits().max_parameter_size),
+        ("images to read", read, MAX_IMAGE_ARGS as usize),
+        ("images to write", written, MAX_IMAGE_ARGS as usize),
+        ("samplers", samplers, MAX_SAMPLERS as usize),
+    ];
+    let (what, count, most) = limits.into_iter().find(|(_, count, most)| count > most)?;
+    Some(format!("it has {count} {what}; the device's limit is {most}"))
 }
 
 /// `CL_KERNEL_WORK_GROUP_SIZE`, see [`Kernel::max_work_group_size`].

@@ -10,6 +10,7 @@ pub mod context;
 pub mod device;
 pub mod device_queue;
 pub mod event;
+pub mod fork;
 pub mod image;
 pub mod kernel;
 pub mod launch_info;

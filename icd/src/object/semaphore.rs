@@ -2,13 +2,13 @@
 //!
 //! The commands of a semaphore are paired when they are enqueued: a wait gets the event of its signal, and thus becomes an
 //! ordinary dependency in the command graph, for which no thread blocks. A wait that is enqueued before its signal gets a *gate*,
-//! a user event that is completed when the signal ends.
+//! a user event that ends with the signal.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use clift_include::cl::cl_semaphore_properties_khr;
-use clift_runtime::{graph, status};
+use clift_runtime::graph;
 use parking_lot::Mutex;
 
 use super::context::Context;
@@ -73,11 +73,7 @@ impl Semaphore {
             return;
         };
         drop(unpaired);
-        let open = move |ended| {
-            // No other code sets its status.
-            let _ = gate.set_user_status(ended);
-        };
-        signal.on_status(status::COMPLETE, Box::new(open));
+        gate.end_with(signal);
     }
 
     /// The event for a wait that is now enqueued.

@@ -138,3 +138,27 @@ fn order() {
     assert_eq!(payload(s), 0);
     assert_eq!(clReleaseSemaphoreKHR(s), CL_SUCCESS);
 }
+
+/// A wait ends with its signal even if a callback of the application does not return.
+#[test]
+fn callbacks_do_not_hold_up_waits() {
+    static GATE: std::sync::Barrier = std::sync::Barrier::new(2);
+    extern "C" fn block(_: cl_event, _: cl_int, _: *mut c_void) {
+        GATE.wait();
+        GATE.wait();
+    }
+    let setup = Setup::with(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    let s = semaphore(&setup);
+    let user = setup.user_event();
+    assert_eq!(clSetEventCallback(user, CL_COMPLETE, Some(block), null_mut()), CL_SUCCESS);
+    assert_eq!(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    GATE.wait();
+    // The callback has begun, and stays until the wait has ended.
+    let mut waited = null_mut();
+    assert_eq!(wait(setup.queue, s, &mut waited), CL_SUCCESS);
+    assert_eq!(signal(setup.queue, s, SKIP), CL_SUCCESS);
+    assert_eq!(ended(waited), CL_COMPLETE);
+    GATE.wait();
+    assert_eq!(clReleaseEvent(user), CL_SUCCESS);
+    assert_eq!(clReleaseSemaphoreKHR(s), CL_SUCCESS);
+}

@@ -40,7 +40,7 @@ use crate::launch::KernelCost;
 
 use entry::{Activation, Target};
 pub(crate) use report::{LaunchPlace, describe};
-pub(crate) use stop::{ForkLocks, lock_for_fork, stop_launch};
+pub(crate) use stop::{ForkLocks, lock_for_fork, no_more_queues, stop_launch};
 pub(crate) use threads::Work;
 
 /// What the compiler knows of the code it has generated. The functions are called on any thread, `contains` in signal handlers.

@@ -79,7 +79,14 @@ fn wake() {
     WATCH.changed.notify_one();
 }
 
-/// The loop of the watch.
+/// Lets the watch see that there are no more queues.
+pub(crate) fn no_more_queues() {
+    let state = WATCH.state.lock();
+    WATCH.changed.notify_one();
+    drop(state);
+}
+
+/// The loop of the watch, which leaves when there is nothing to watch and there are no queues.
 fn watch() {
     let mut state = WATCH.state.lock();
     loop {
@@ -97,7 +104,11 @@ fn watch() {
         if !state.needed {
             state = match wait {
                 Some(time) => WATCH.changed.wait_timeout(state, Duration::from_nanos(time)),
-                None => WATCH.changed.wait(state),
+                None if pool::has_queues() => WATCH.changed.wait(state),
+                None => {
+                    state.runs_in = None;
+                    return;
+                }
             };
         }
     }

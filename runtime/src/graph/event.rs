@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::node::{DueCallbacks, Node, StatusCallback};
+use super::node::{Dependency, DueCallbacks, Node, StatusCallback};
 use super::settle::{self, SettleStep};
 use crate::{pool, status, trace};
 
@@ -55,6 +55,13 @@ impl Event {
         }
         settle::run(SettleStep::Completion(completion, status), |_| false);
         Ok(())
+    }
+
+    /// Makes a user event end with another event, with the same status. Does nothing if its status is already set.
+    pub fn end_with(&self, other: &Event) {
+        if self.is_user() && !other.0.precede(&self.0, Dependency::Gate) {
+            let _ = self.set_user_status(other.status());
+        }
     }
 
     /// The status with OpenCL's numbers, see [`crate::status`].

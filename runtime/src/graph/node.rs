@@ -115,6 +115,8 @@ pub(crate) enum Dependency {
     Implicit,
     /// From a child command to its running parent, whose end waits for it: it does.
     Child,
+    /// From a command to a user event that ends with it and takes over its status.
+    Gate,
 }
 
 impl Node {
@@ -245,22 +247,25 @@ impl Node {
         core::array::from_fn(|i| self.times[i].load(Ordering::Relaxed))
     }
 
-    /// Makes `later` wait for this one, unless this one has ended already.
-    pub(crate) fn precede(&self, later: &Arc<Node>, dependency: Dependency) {
+    /// Makes `later` wait for this one; false if this one has ended already.
+    pub(crate) fn precede(&self, later: &Arc<Node>, dependency: Dependency) -> bool {
         if self.is_ended() || self.epoch != pool::epoch() {
             if dependency == Dependency::Explicit && self.status() < status::COMPLETE {
                 later.predecessor_failed.store(true, Ordering::Release);
             }
-            return;
+            return false;
         }
         let mut inner = self.lock();
         let now = self.status();
         if now > status::COMPLETE {
             later.pending.fetch_add(1, Ordering::Relaxed);
             inner.dependants.push((later.clone(), dependency));
-        } else if dependency == Dependency::Explicit && now < status::COMPLETE {
+            return true;
+        }
+        if dependency == Dependency::Explicit && now < status::COMPLETE {
             later.predecessor_failed.store(true, Ordering::Release);
         }
+        false
     }
 
     /// Removes one predecessor (or the submission); returns whether the command has become ready.

@@ -166,7 +166,7 @@ const FREED_AT_ONCE: usize = 4;
 const PRUNE_AT_LEAST: usize = 64;
 
 impl Queue {
-    /// Creates a queue. The first queue of a pool starts the pool's workers.
+    /// Creates a queue. The first queue of a pool starts the pool's workers, which leave some time after the last one.
     pub fn new(options: QueueOptions) -> Self {
         Self::reporting(options, None)
     }
@@ -174,7 +174,7 @@ impl Queue {
     /// As [`Queue::new`]; `errors` receives the reasons for which tasks fail.
     pub fn reporting(options: QueueOptions, errors: Option<ErrorSink>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        options.pool.get().start();
+        options.pool.add_queue();
         Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, errors, state: ProcessOrder::new() }
     }
 
@@ -238,6 +238,12 @@ impl Queue {
             let ended = self.lock().take_ended();
             !ended.is_empty()
         } {}
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.options.pool.remove_queue();
     }
 }
 

@@ -171,12 +171,22 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
 
     fn release(&mut self, dependants: SmallVec<[(Arc<Node>, Dependency); 2]>, status: i32) {
         for (node, dependency) in dependants {
-            if dependency == Dependency::Child {
-                if let Some(status) = node.leave_family(status) {
-                    self.steps.push(SettleStep::End(Ended { node, status, retired: None }));
+            match dependency {
+                Dependency::Child => {
+                    if let Some(status) = node.leave_family(status) {
+                        self.steps.push(SettleStep::End(Ended { node, status, retired: None }));
+                    }
                 }
-            } else if node.predecessor_ended(dependency, status) {
-                self.steps.push(SettleStep::Ready(node));
+                Dependency::Gate => {
+                    if let Some(completion) = node.end(status, None) {
+                        self.steps.push(SettleStep::Completion(completion, status));
+                    }
+                }
+                Dependency::Explicit | Dependency::Implicit => {
+                    if node.predecessor_ended(dependency, status) {
+                        self.steps.push(SettleStep::Ready(node));
+                    }
+                }
             }
         }
     }

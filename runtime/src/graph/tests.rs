@@ -434,3 +434,22 @@ fn tasks_may_wait_for_other_queues() {
     }
     queue.finish();
 }
+
+/// A user event takes over another event's status: later, or at once.
+#[test]
+fn user_events_end_with_others() {
+    let queue = in_order();
+    for status in [status::COMPLETE, -7] {
+        let (first, gate) = (Event::user(), Event::user());
+        gate.end_with(&first);
+        let waiting = queue.submit(task(|| ()).after([gate.clone()]));
+        assert_eq!(gate.status(), status::SUBMITTED);
+        assert_eq!(first.set_user_status(status), Ok(()));
+        assert_eq!(gate.status(), status);
+        assert_eq!(waiting.wait(), if status < 0 { status::WAIT_LIST_FAILED } else { status });
+        let late = Event::user();
+        late.end_with(&gate);
+        assert_eq!(late.status(), status);
+        assert_eq!(late.set_user_status(0), Err(AlreadySet));
+    }
+}

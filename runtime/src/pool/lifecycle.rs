@@ -10,7 +10,7 @@ use super::sleep::Parker;
 use super::strand::StrandState;
 use super::{EPOCH, Job, Pool, ROOT, SHARED, Signal, StartState};
 use crate::sync::MutexGuard;
-use crate::{fault, sys};
+use crate::{background, fault, sys};
 
 /// How long process exit waits for workers to stop.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(100);
@@ -22,10 +22,16 @@ pub(super) fn register() {
         if !sys::at_exit(leave) {
             tracing::warn!("no handler for process exit could be registered");
         }
-        if !sys::at_fork(before_fork, after_fork_parent, after_fork_child) {
+        if !at_fork(before_fork, after_fork_parent, after_fork_child) {
             tracing::warn!("no handlers for fork could be registered");
         }
     });
+}
+
+/// Registers functions to be called before a fork, and after it in both processes: by the thread that forks. What is registered later
+/// is called earlier before the fork, and later after it.
+pub fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) -> bool {
+    sys::at_fork(before, in_parent, in_child)
 }
 
 /// Process exit: stops the workers, see `README.md`.
@@ -49,6 +55,7 @@ struct Held {
     waiting: MutexGuard<'static, Vec<Arc<Signal>>>,
     strand: MutexGuard<'static, StrandState>,
     pools: Vec<HeldPool>,
+    background: MutexGuard<'static, background::State>,
     fault: fault::ForkLocks,
 }
 
@@ -74,7 +81,8 @@ extern "C" fn before_fork() {
         .into_iter()
         .map(|(pool, start_state)| HeldPool { pool, start_state, jobs: pool.jobs.lock(), idle: pool.sleep.lock() })
         .collect();
-    let held = Held { sub_devices, waiting, strand, pools, fault: fault::lock_for_fork() };
+    let background = background::lock_for_fork();
+    let held = Held { sub_devices, waiting, strand, pools, background, fault: fault::lock_for_fork() };
     // On a thread that is being destroyed the guards are dropped at once; in the worst case a lock stays locked in the child.
     let _ = HELD.try_with(|place| place.replace(Some(held)));
 }
@@ -88,7 +96,7 @@ extern "C" fn after_fork_child() {
     SHARED.working.store(0, Ordering::SeqCst);
     let _ = HELD.try_with(|place| {
         if let Some(held) = place.take() {
-            let Held { sub_devices, mut waiting, mut strand, pools, fault } = held;
+            let Held { sub_devices, mut waiting, mut strand, pools, background, fault } = held;
             fault::after_fork_child();
             drop(fault);
             core::mem::forget(core::mem::take(&mut *waiting));
@@ -100,7 +108,7 @@ extern "C" fn after_fork_child() {
                 pool.jobs.forget(&mut jobs);
                 pool.sleep.forget(&mut idle);
             }
-            drop(sub_devices);
+            drop((sub_devices, background));
         }
     });
 }

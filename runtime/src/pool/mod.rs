@@ -17,17 +17,21 @@ pub mod topology;
 mod wait;
 mod worker;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub use cpus::{Processors, processors};
 pub(crate) use jobs::Job;
+pub use lifecycle::at_fork;
 pub(crate) use strand::call as call_back;
 pub use strand::defer;
 pub(crate) use wait::{Signal, wait, wait_for_queue};
 pub(crate) use worker::on_worker;
 use worker::on_working_worker;
 
+use crate::fault;
 use crate::graph::Node;
 use crate::launch::Running;
 use crate::sync::{Mutex, MutexGuard};
@@ -61,6 +65,7 @@ static EPOCH: AtomicU32 = AtomicU32::new(0);
 static SHARED: Shared = Shared {
     strand: Strand::new(),
     working: AtomicUsize::new(0),
+    queues: AtomicUsize::new(0),
     exiting: AtomicBool::new(false),
     waiting: Mutex::new(Vec::new()),
     sub_devices: Mutex::new(Vec::new()),
@@ -73,6 +78,8 @@ struct Shared {
     strand: Strand,
     /// Number of workers that execute jobs.
     working: AtomicUsize,
+    /// Number of queues of all pools.
+    queues: AtomicUsize,
     /// Whether process exit has begun.
     exiting: AtomicBool,
     /// Signals of the parked waiting threads.
@@ -94,15 +101,25 @@ pub(crate) struct Pool {
     sleep: Sleep,
     /// Number of threads running kernels.
     busy: AtomicUsize,
+    /// Number of queues whose commands it executes.
+    queues: AtomicUsize,
     /// Whether the pool has workers.
     has_workers: AtomicBool,
+    /// Whether it has had no queue for so long that its workers leave.
+    retired: AtomicBool,
     start_state: Mutex<StartState>,
 }
 
 #[derive(Default)]
 struct StartState {
+    /// Whether an attempt to start workers has been made since there were none.
     started: bool,
+    /// The numbers of its workers.
+    workers: BTreeSet<usize>,
 }
+
+/// How long threads wait for another queue before they leave.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// A handle of the pool that executes the commands of a queue: that of the root device, or of a sub-device.
 #[derive(Clone, Copy)]
@@ -115,7 +132,7 @@ impl PoolHandle {
     }
 
     /// The pool of a sub-device with `count` compute units from unit `first` on. Each worker is bound to a unit's processor. The
-    /// same units always give the same pool; its workers never exit.
+    /// same units always give the same pool.
     pub fn sub_device(first: usize, count: usize) -> Self {
         let units = UnitRange { first, count: count.clamp(1, MAX_WORKERS) };
         let mut sub_devices = SHARED.sub_devices();
@@ -134,6 +151,27 @@ impl PoolHandle {
 
     pub(crate) fn get(self) -> &'static Pool {
         self.0
+    }
+
+    /// Counts a new queue, and starts the workers if there are none.
+    pub(crate) fn add_queue(self) {
+        SHARED.queues.fetch_add(1, Ordering::SeqCst);
+        self.0.queues.fetch_add(1, Ordering::SeqCst);
+        self.0.retired.store(false, Ordering::SeqCst);
+        self.0.start_workers(true);
+    }
+
+    /// Discounts a queue. When there are no more queues, idle threads leave soon.
+    pub(crate) fn remove_queue(self) {
+        if self.0.queues.fetch_sub(1, Ordering::SeqCst) == 1 {
+            // One worker waits for another queue on behalf of all.
+            fence(Ordering::SeqCst);
+            self.0.sleep.wake(1);
+        }
+        if SHARED.queues.fetch_sub(1, Ordering::SeqCst) == 1 {
+            SHARED.strand.reconsider();
+            fault::no_more_queues();
+        }
     }
 }
 
@@ -176,6 +214,11 @@ pub(crate) fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
 }
 
+/// Whether there are queues. Without them, threads that have nothing to do leave.
+pub(crate) fn has_queues() -> bool {
+    SHARED.queues.load(Ordering::SeqCst) > 0
+}
+
 /// Whether workers should stop because the process exits.
 pub(crate) fn is_exiting() -> bool {
     SHARED.exiting.load(Ordering::Relaxed)
@@ -198,8 +241,10 @@ impl Pool {
             jobs: Jobs::new(),
             sleep: Sleep::new(),
             busy: AtomicUsize::new(0),
+            queues: AtomicUsize::new(0),
             has_workers: AtomicBool::new(false),
-            start_state: Mutex::new(StartState { started: false }),
+            retired: AtomicBool::new(false),
+            start_state: Mutex::new(StartState { started: false, workers: BTreeSet::new() }),
         }
     }
 
@@ -211,15 +256,16 @@ impl Pool {
     /// Starts the workers if there are none.
     pub(crate) fn start(&'static self) {
         if !self.has_workers.load(Ordering::Acquire) {
-            self.start_workers();
+            self.start_workers(false);
         }
     }
 
     /// Adds a ready command as a job.
     pub(crate) fn push(&'static self, node: Arc<Node>) {
-        self.start();
         self.jobs.push(Job::Command(node));
         self.sleep.notify();
+        // Either this thread sees that the last worker has left, or that worker sees the job (see `leave`).
+        self.start();
     }
 
     /// Adds a running launch as a job, without waking workers.
@@ -249,16 +295,53 @@ impl Pool {
         self.start_state.lock()
     }
 
-    /// Starts the workers, unless another thread has done so.
-    fn start_workers(&'static self) {
+    /// Starts the workers that are missing: unless there are some already, or with `refill` in any case.
+    fn start_workers(&'static self, refill: bool) {
         let mut start_state = self.start_state();
-        if start_state.started {
+        if start_state.started && !refill {
             return;
         }
         start_state.started = true;
         lifecycle::register();
-        let hired = (0..self.size()).filter(|number| worker::spawn(self, *number)).count();
-        self.has_workers.store(hired > 0, Ordering::Release);
+        for number in 0..self.size() {
+            if !start_state.workers.contains(&number) && worker::spawn(self, number) {
+                start_state.workers.insert(number);
+            }
+        }
+        self.has_workers.store(!start_state.workers.is_empty(), Ordering::SeqCst);
+    }
+
+    /// Whether the calling worker, which has found no job, should leave. With `expired`, it has waited for a queue long enough.
+    fn should_leave(&self, expired: bool) -> bool {
+        if self.queues.load(Ordering::SeqCst) > 0 {
+            return false;
+        }
+        if expired && !self.retired.swap(true, Ordering::SeqCst) {
+            self.sleep.wake(usize::MAX);
+        }
+        self.retired.load(Ordering::SeqCst)
+    }
+
+    /// Discounts the calling worker, which is searching; false if a queue has been created meanwhile.
+    fn leave(&'static self, number: usize) -> bool {
+        let mut start_state = self.start_state();
+        if self.queues.load(Ordering::SeqCst) > 0 {
+            return false;
+        }
+        start_state.workers.remove(&number);
+        let last = start_state.workers.is_empty();
+        if last {
+            start_state.started = false;
+            self.has_workers.store(false, Ordering::SeqCst);
+        }
+        self.sleep.stop_searching();
+        drop(start_state);
+        fence(Ordering::SeqCst);
+        // A command that was submitted before its queue was released may have become ready.
+        if self.has_work() {
+            if last { self.start() } else { self.sleep.notify() }
+        }
+        true
     }
 
     /// Whether waiting threads have to execute all jobs.

@@ -4,6 +4,7 @@ use crate::sync::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 /// What one worker sleeps on.
 pub(super) struct Parker {
@@ -79,8 +80,13 @@ impl Sleep {
     }
 
     /// Lets a searching worker sleep until it is woken, which counts it as searching again. It does not sleep if `has_work` is
-    /// true after it has been counted as sleeping.
-    pub(super) fn sleep(&self, parker: &Arc<Parker>, has_work: impl FnOnce() -> bool) {
+    /// true after it has been counted as sleeping. Returns whether it has slept as long as `limit` without being woken.
+    pub(super) fn sleep(
+        &self,
+        parker: &Arc<Parker>,
+        has_work: impl FnOnce() -> bool,
+        limit: impl FnOnce() -> Option<Duration>,
+    ) -> bool {
         parker.asleep.store(true, Ordering::Relaxed);
         {
             let mut idle = self.lock();
@@ -89,19 +95,32 @@ impl Sleep {
             self.searching.fetch_sub(1, Ordering::SeqCst);
         }
         fence(Ordering::SeqCst);
-        if has_work() {
-            let mut idle = self.lock();
-            if let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, parker)) {
-                idle.remove(place);
-                self.sleeping.store(idle.len(), Ordering::Relaxed);
-                self.searching.fetch_add(1, Ordering::SeqCst);
-                return;
-            }
-            // Another thread has removed and counted it meanwhile.
+        if has_work() && self.get_up(parker) {
+            return false;
         }
+        let until = limit().map(|limit| Instant::now() + limit);
         while parker.asleep.load(Ordering::Acquire) {
-            std::thread::park();
+            let Some(until) = until else {
+                std::thread::park();
+                continue;
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() && self.get_up(parker) {
+                return true;
+            }
+            std::thread::park_timeout(left);
         }
+        false
+    }
+
+    /// Counts a sleeping worker as searching again, unless another thread has done so.
+    fn get_up(&self, parker: &Arc<Parker>) -> bool {
+        let mut idle = self.lock();
+        let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, parker)) else { return false };
+        idle.remove(place);
+        self.sleeping.store(idle.len(), Ordering::Relaxed);
+        self.searching.fetch_add(1, Ordering::SeqCst);
+        true
     }
 
     /// Forgets all workers: the child of a fork has none.

@@ -8,8 +8,9 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 
-use super::{SHARED, is_exiting, lifecycle, worker};
+use super::{LINGER, SHARED, is_exiting, lifecycle, worker};
 use crate::graph::DueCallbacks;
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::sys;
@@ -64,7 +65,14 @@ impl Strand {
         state.calling = false;
     }
 
-    /// The loop of the thread.
+    /// Lets the thread see that there are no more queues.
+    pub(super) fn reconsider(&self) {
+        let state = self.lock();
+        self.changed.notify_one();
+        drop(state);
+    }
+
+    /// The loop of the thread, which leaves when it is idle and there are no queues.
     fn live(&self) {
         ON_STRAND.set(true);
         let mut state = self.lock();
@@ -83,7 +91,16 @@ impl Strand {
                     state.calling = false;
                     state
                 }
-                None => self.changed.wait(state),
+                None if super::has_queues() => self.changed.wait(state),
+                None => {
+                    let idle_since = Instant::now();
+                    let mut state = self.changed.wait_timeout(state, LINGER);
+                    if state.due.is_empty() && !super::has_queues() && idle_since.elapsed() >= LINGER {
+                        state.has_workers = false;
+                        return;
+                    }
+                    state
+                }
             };
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::jobs::{Job, JobFilter};
 use super::sleep::Parker;
-use super::{Busy, Pool, SHARED, epoch, topology};
+use super::{Busy, LINGER, Pool, SHARED, epoch, topology};
 use crate::clock::now_ns;
 use crate::graph::{self, Node};
 use crate::{launch, sys};
@@ -74,7 +74,7 @@ pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
     let builder = std::thread::Builder::new().name(format!("clift-{unit}")).stack_size(STACK_BYTES);
     let bound = pool.units.is_some().then_some(unit);
     // Signals are delivered to the application's own threads.
-    let spawned = sys::with_signals_blocked(|| builder.spawn(move || live(pool, bound)));
+    let spawned = sys::with_signals_blocked(|| builder.spawn(move || live(pool, number, bound)));
     if let Err(error) = spawned {
         tracing::error!(%error, "a worker could not be started");
         pool.sleep.stop_searching();
@@ -83,8 +83,8 @@ pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
     true
 }
 
-/// The loop of a worker, on the processor of a compute unit if it is bound to one.
-fn live(pool: &'static Pool, unit: Option<usize>) {
+/// The loop of a worker with this number, on the processor of a compute unit if it is bound to one.
+fn live(pool: &'static Pool, number: usize, unit: Option<usize>) {
     ROLE.set(Role::Worker);
     OWN.set(Some(pool));
     if let Some(processor) = unit.and_then(topology::processor_of)
@@ -113,7 +113,13 @@ fn live(pool: &'static Pool, unit: Option<usize>) {
                 let found = pool.sleep.searching() <= 1 && spin(pool.size(), WORKER_POLL_PAUSES, || pool.has_work());
                 if !found {
                     launch::trim_arenas();
-                    pool.sleep.sleep(&parker, || pool.has_work());
+                    // Read after it is counted as sleeping: a queue that is removed later wakes it.
+                    let limit = || (pool.queues.load(Ordering::SeqCst) == 0).then_some(LINGER);
+                    let expired = !pool.should_leave(false)
+                        && pool.sleep.sleep(&parker, || pool.has_work() || pool.should_leave(false), limit);
+                    if pool.should_leave(expired) && !pool.has_work() && pool.leave(number) {
+                        return;
+                    }
                 }
             }
         }
@@ -171,9 +177,12 @@ pub(super) fn run(
     busy
 }
 
-fn put_back(pool: &Pool, job: Job) {
+fn put_back(pool: &'static Pool, job: Job) {
     pool.jobs.push(job);
     pool.sleep.notify();
+    if !SHARED.exiting.load(Ordering::Relaxed) {
+        pool.start();
+    }
 }
 
 /// Polls `found` for a bounded time; only once if there is only one worker.

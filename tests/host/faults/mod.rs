@@ -15,6 +15,7 @@ use clift_tests::session::session;
 mod commands;
 mod endless;
 mod handlers;
+mod host;
 mod memory;
 
 /// Names the case that a child process is to run.

@@ -1,6 +1,7 @@
 //! Kernel launches: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the query for the local size that a launch would get.
 
 use clift_include::cl::*;
+use clift_runtime::background;
 use clift_runtime::enqueue::Enqueuing;
 use clift_runtime::geometry::{self, Demands, MAX_DIMENSIONS, Request};
 use clift_runtime::graph::{KeepAlive, Work};
@@ -139,6 +140,12 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let nd = geometry::checked(request, &demands(queue, kernel))?;
     let info = kernel.info();
+    // CL_OUT_OF_RESOURCES if the number of image arguments or samplers exceeds the device's limits, and also if the size of the
+    // arguments does
+    if let Some(reason) = kernel.exceeded_limit() {
+        queue.context().report(&format!("kernel `{}` cannot be enqueued: {reason}", info.name));
+        return Err(OutOfResources);
+    }
     // CL_OUT_OF_RESOURCES if there is not enough local memory
     let local_bytes = info.resources.local_bytes.checked_add(local_arg_bytes);
     // Variables and arguments of checked kernels have shadows, and those of variables may have them again.
@@ -150,7 +157,12 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let (mut entry, mut resources) = (info.entry, info.resources);
     if let Some(specializations) = &info.specializations {
         // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
-        let code = specializations.get(&facts, nd.local_size(), nd.num_groups()).map_err(|error| {
+        // The code is compiled on a thread with a large stack.
+        let (local_size, num_groups) = (nd.local_size(), nd.num_groups());
+        let code = specializations
+            .known(&facts, local_size, num_groups)
+            .unwrap_or_else(|| background::run(|| specializations.get(&facts, local_size, num_groups)));
+        let code = code.map_err(|error| {
             queue
                 .context()
                 .report(&format!("kernel `{}` cannot be compiled for its image arguments: {error}", info.name));

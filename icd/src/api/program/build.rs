@@ -1,7 +1,7 @@
 //! Build, compile, link.
 //!
 //! After the checks, the work of each of the three is a closure over immutable inputs that returns a [`BuildOutcome`]. [`run`]
-//! executes it, on a new thread if the application requests a notification.
+//! executes it, and does not wait for it if the application requests a notification.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use clift_include::cl::*;
 use clift_jit::{BuildError, Options};
+use clift_runtime::background;
 
 use super::all_devices_of;
 use crate::caps;
@@ -332,11 +333,11 @@ fn compiler_options() -> Options {
     Options { backend, width, checks, arg_info, dump: config.dumps(), ..Options::default() }
 }
 
-/// Does the work of a build and stores its outcome. Returns whether it succeeded.
-fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome) -> bool {
+/// Does the work of a build, on a thread with a large stack, and stores its outcome. Returns whether it succeeded.
+fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome + Send) -> bool {
     let program = started.program().clone();
     let begun = Instant::now();
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(&program))).unwrap_or_else(|_| {
+    let outcome = background::run(|| catch_unwind(AssertUnwindSafe(|| work(&program)))).unwrap_or_else(|_| {
         BuildOutcome::failed(
             "clift: internal error: the compiler panicked (CLIFT_DEBUG=build prints the location)\n".to_owned(),
         )
@@ -345,7 +346,7 @@ fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome) -> boo
     started.finish(outcome)
 }
 
-/// Does the work of a build: here, or on another thread if the application requests a notification. `failure` is the error for
+/// Does the work of a build: before it returns, or some time later if the application requests a notification. `failure` is the error for
 /// a build that has failed before the call returns.
 fn run(
     started: Started,
@@ -362,19 +363,8 @@ fn run(
     if notify.is_null() {
         return ensure(job(), failure);
     }
-    // `Some` until the thread takes it: if no thread can be started, the work is done here.
-    let job = Arc::new(parking_lot::Mutex::new(Some(job)));
-    let take = |job: &parking_lot::Mutex<Option<_>>| job.lock().take();
-    let theirs = job.clone();
-    let spawned = std::thread::Builder::new().name("clift-build".to_owned()).spawn(move || {
-        if let Some(job) = take(&theirs) {
-            job();
-        }
-    });
-    if spawned.is_err()
-        && let Some(job) = take(&job)
-    {
+    background::start(move || {
         job();
-    }
+    });
     Ok(())
 }

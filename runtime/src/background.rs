@@ -1,0 +1,189 @@
+//! Long work of the driver that is no command, such as building programs. It runs on threads of ours, because the application's may
+//! have small stacks and expect signals. At most as many run at a time as the processor has use for; the others wait.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::{pool, sys};
+
+/// Stack of such a thread: only what is used gets memory.
+const STACK_BYTES: usize = 64 << 20;
+
+/// A piece of work that nobody waits for.
+type Job = Box<dyn FnOnce() + Send>;
+
+static BACKGROUND: Background = Background { state: Mutex::new(State::new()), ended: Condvar::new() };
+
+struct Background {
+    state: Mutex<State>,
+    /// A piece of work has ended.
+    ended: Condvar,
+}
+
+pub(crate) struct State {
+    /// The epoch (number of forks) of the process that the rest is about.
+    epoch: u32,
+    /// Number of pieces of work that are being done.
+    running: usize,
+    /// Jobs that wait for a thread.
+    waiting: VecDeque<Job>,
+}
+
+thread_local! {
+    /// Whether this is such a thread.
+    static OURS: Cell<bool> = const { Cell::new(false) };
+}
+
+impl State {
+    const fn new() -> Self {
+        Self { epoch: 0, running: 0, waiting: VecDeque::new() }
+    }
+}
+
+fn lock() -> MutexGuard<'static, State> {
+    let mut state = BACKGROUND.state.lock();
+    if state.epoch != pool::epoch() {
+        // The parent's jobs are the parent's.
+        let parents = core::mem::replace(&mut *state, State { epoch: pool::epoch(), ..State::new() });
+        core::mem::forget(parents);
+    }
+    state
+}
+
+/// The lock of this module, for a thread that forks.
+pub(crate) fn lock_for_fork() -> MutexGuard<'static, State> {
+    BACKGROUND.state.lock()
+}
+
+fn limit() -> usize {
+    pool::worker_count().max(2)
+}
+
+/// Whether the calling thread is a thread of the driver with a large stack.
+fn on_thread_of_ours() -> bool {
+    OURS.get() || pool::on_worker()
+}
+
+/// Counts a piece of work until dropped, and passes its place on to a job that waits.
+struct Place {
+    epoch: u32,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = lock();
+        if self.epoch != state.epoch {
+            return;
+        }
+        state.running -= 1;
+        let next = if state.running < limit() { state.waiting.pop_front() } else { None };
+        if next.is_some() {
+            state.running += 1;
+        }
+        drop(state);
+        match next {
+            Some(job) => begin(job, Place { epoch: self.epoch }),
+            None => BACKGROUND.ended.notify_one(),
+        }
+    }
+}
+
+fn builder() -> std::thread::Builder {
+    std::thread::Builder::new().name("clift-build".to_owned()).stack_size(STACK_BYTES)
+}
+
+/// Does `work` on a thread of ours, and waits for its result. If no thread can be started, the calling thread does it.
+pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if on_thread_of_ours() {
+        return work();
+    }
+    let mut state = lock();
+    while state.running >= limit() {
+        state = BACKGROUND.ended.wait(state);
+    }
+    state.running += 1;
+    let place = Place { epoch: state.epoch };
+    drop(state);
+    let work = Mutex::new(Some(work));
+    let take = || work.lock().take();
+    let done = std::thread::scope(|scope| {
+        let thread = || {
+            OURS.set(true);
+            take().map(|work| work())
+        };
+        let spawned = sys::with_signals_blocked(|| builder().spawn_scoped(scope, thread));
+        spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    });
+    let done = done.or_else(|| take().map(|work| work()));
+    drop(place);
+    done.unwrap_or_else(|| unreachable!("broken invariant: work is taken once, and then done"))
+}
+
+/// Does `job` on a thread of ours, when there is room, without waiting for it.
+pub fn start(job: impl FnOnce() + Send + 'static) {
+    let job: Job = Box::new(job);
+    let mut state = lock();
+    if state.running >= limit() {
+        state.waiting.push_back(job);
+        return;
+    }
+    state.running += 1;
+    let place = Place { epoch: state.epoch };
+    drop(state);
+    begin(job, place);
+}
+
+/// Starts a thread for a job. If that is not possible, the calling thread does the job.
+fn begin(job: Job, place: Place) {
+    let work = std::sync::Arc::new(Mutex::new(Some((job, place))));
+    let theirs = work.clone();
+    let thread = move || {
+        OURS.set(true);
+        perform(&theirs);
+    };
+    if let Err(error) = sys::with_signals_blocked(|| builder().spawn(thread)) {
+        tracing::error!(%error, "no thread could be started");
+        perform(&work);
+    }
+}
+
+fn perform(work: &Mutex<Option<(Job, Place)>>) {
+    let taken = work.lock().take();
+    if let Some((job, place)) = taken {
+        job();
+        drop(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// All jobs are done, never more than `limit` at a time.
+    #[test]
+    fn the_number_of_threads_is_bounded() {
+        const JOBS: usize = 200;
+        let counters = Arc::new([const { AtomicUsize::new(0) }; 3]);
+        let work = |counters: &[AtomicUsize; 3]| {
+            let [now, most, done] = counters;
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::yield_now();
+            now.fetch_sub(1, Ordering::SeqCst);
+            done.fetch_add(1, Ordering::SeqCst);
+        };
+        for _ in 0..JOBS {
+            let counters = counters.clone();
+            super::start(move || work(&counters));
+        }
+        for _ in 0..10 {
+            assert_eq!(super::run(|| super::run(|| 7)), 7);
+        }
+        while counters[2].load(Ordering::SeqCst) < JOBS {
+            std::thread::yield_now();
+        }
+        assert!(counters[1].load(Ordering::SeqCst) <= super::limit());
+    }
+}
