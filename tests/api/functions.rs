@@ -53,6 +53,7 @@ functions! {
     clCreateBuffer: clCreateBuffer_t;
     clCreateBufferWithProperties: clCreateBufferWithProperties_t;
     clCreateCommandQueueWithProperties: clCreateCommandQueueWithProperties_t;
+    clCreateSampler: clCreateSampler_t;
     clCreateContext: clCreateContext_t;
     clCreateKernel: clCreateKernel_t;
     clCreateKernelsInProgram: clCreateKernelsInProgram_t;

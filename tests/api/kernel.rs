@@ -500,3 +500,35 @@ fn required_sub_group_size() {
     assert_code(try_build(refused, ""), CL_BUILD_PROGRAM_FAILURE);
     assert!(log(refused).contains("sub-groups of 64 work-items"), "{}", log(refused));
 }
+
+/// A kernel whose arguments exceed a limit of the device cannot be enqueued.
+#[test]
+fn limits_of_arguments() {
+    let many = |count: usize, ty: &str| {
+        let list: Vec<String> = (0..count).map(|number| format!("{ty} a{number}")).collect();
+        kernel(&format!("kernel void k({}) {{}}", list.join(", ")))
+    };
+    let fits = many(16, "sampler_t");
+    let sampler = sampler();
+    for (kernel, count, code) in [(fits, 16, CL_SUCCESS), (many(17, "sampler_t"), 17, CL_OUT_OF_RESOURCES)] {
+        for index in 0..count {
+            assert_code(set_arg_raw(kernel, index, size_of::<cl_sampler>(), (&raw const sampler).cast()), CL_SUCCESS);
+        }
+        assert_code(try_run(kernel), code);
+    }
+    for (count, code) in [(32, CL_SUCCESS), (33, CL_OUT_OF_RESOURCES)] {
+        let kernel = many(count, "ulong16");
+        for index in 0..count {
+            assert_code(set_arg(kernel, index as cl_uint, [0u64; 16]), CL_SUCCESS);
+        }
+        assert_code(try_run(kernel), code);
+    }
+}
+
+fn sampler() -> cl_sampler {
+    let mut error = 1;
+    // SAFETY: a valid context.
+    let sampler = unsafe { clCreateSampler(context(), 0, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &mut error) };
+    assert_code(error, CL_SUCCESS);
+    sampler
+}

@@ -457,9 +457,11 @@ fn local_size(input_size: usize, input: InBytes<'_>) -> ClResult<[usize; 3]> {
 
 /// Checks the device of a query about a kernel.
 fn checked_device(kernel: &Ref<Kernel>, device: Handle<Device>) -> ClResult<()> {
-    // CL_INVALID_DEVICE if device is not in the list of devices associated with kernel (NULL means the only one)
-    match device.get_nullable()? {
-        Some(device) => ensure(kernel.program().context().has_device(&device), InvalidDevice),
-        None => Ok(()),
-    }
+    // CL_INVALID_DEVICE if device is not in the list of devices associated with kernel, or if device is NULL but there is more
+    // than one device associated with kernel
+    let context = kernel.program().context();
+    ensure(
+        device.get_nullable()?.map_or(context.devices().len() == 1, |device| context.has_device(&device)),
+        InvalidDevice,
+    )
 }

@@ -80,13 +80,57 @@ struct Mappings {
     made: u64,
 }
 
+/// A part of a memory object: rows of bytes that are the same distance apart, and slices of such rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Number of bytes in a row, of rows, and of slices.
+    pub extent: [usize; 3],
+    /// Bytes from a row to the next one, and from a slice to the next one.
+    pub pitches: [usize; 2],
+}
+
+impl Region {
+    /// Consecutive bytes.
+    pub fn linear(start: usize, len: usize) -> Self {
+        Self { start, extent: [len, 1, 1], pitches: [len, len] }
+    }
+
+    /// Offset after the last byte.
+    fn end(&self) -> usize {
+        let ([width, rows, slices], [row, slice]) = (self.extent, self.pitches);
+        self.start + (slices - 1) * slice + (rows - 1) * row + width
+    }
+
+    /// Position of the first byte in its row, its slice, and all slices, with the pitches of `other`.
+    fn position(&self) -> [usize; 3] {
+        let [row, slice] = self.pitches;
+        [self.start % slice % row, self.start % slice / row, self.start / slice]
+    }
+
+    /// Whether a byte is in both. Regions with different pitches count as consecutive bytes.
+    fn overlaps(&self, other: &Region) -> bool {
+        if other.end() <= self.start || self.end() <= other.start {
+            return false;
+        }
+        if self.pitches != other.pitches || self.extent[0] > self.pitches[0] {
+            return true;
+        }
+        let (a, b) = (self.position(), other.position());
+        // A row that goes beyond the end of the pitch continues in the next one; images have no such.
+        let wraps = |at: [usize; 3], of: &Region| at[0] + of.extent[0] > of.pitches[0];
+        wraps(a, self)
+            || wraps(b, other)
+            || (0..3).all(|axis| a[axis] < b[axis] + other.extent[axis] && b[axis] < a[axis] + self.extent[axis])
+    }
+}
+
 /// A region that the application has mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
-    /// Offset in the whole buffer, even for a sub-buffer.
-    pub start: usize,
-    /// Bytes.
-    pub len: usize,
+    /// The region, with an offset in this object.
+    pub region: Region,
     /// The pointer returned to the application.
     pub pointer: HostPtr,
     /// Whether it may write through the pointer.
@@ -304,17 +348,15 @@ impl Mem {
         self.maps.lock().held.len()
     }
 
-    /// Mappings a region, given by an offset in this object.
+    /// Maps a region.
     ///
     /// # Errors
     /// [`Overlap`] when bytes of the buffer would be mapped for writing twice through this object.
-    pub fn map(&self, offset: usize, len: usize, write: bool) -> Result<Mapping, Overlap> {
-        let pointer = HostPtr::new(self.bytes.as_ptr().wrapping_add(offset));
+    pub fn map(&self, region: Region, write: bool) -> Result<Mapping, Overlap> {
+        let pointer = HostPtr::new(self.bytes.as_ptr().wrapping_add(region.start));
         let mut maps = self.maps.lock();
-        let mapping = Mapping { start: self.origin() + offset, len, pointer, write, id: maps.made };
-        let overlaps = |other: &Mapping| {
-            other.write && mapping.start < other.start + other.len && other.start < mapping.start + mapping.len
-        };
+        let mapping = Mapping { region, pointer, write, id: maps.made };
+        let overlaps = |other: &Mapping| other.write && region.overlaps(&other.region);
         if write && maps.held.iter().any(overlaps) {
             return Err(Overlap);
         }

@@ -398,3 +398,62 @@ fn samplers() {
     assert_eq!(size, 0);
     assert_eq!(clReleaseSampler(sampler), CL_SUCCESS);
 }
+
+/// Parts of an image that have no byte in common may be mapped for writing at the same time, and only those.
+#[test]
+fn mapped_tiles() {
+    let setup = Setup::new();
+    let q = setup.queue;
+    for (kind, depth) in [(CL_MEM_OBJECT_IMAGE2D, 1), (CL_MEM_OBJECT_IMAGE3D, 3)] {
+        let image = made(|e| clCreateImage(setup.context, 0, &RGBA8, &desc(kind, [8, 6, depth], 1), null_mut(), e));
+        let map = |origin: [usize; 3], region: [usize; 3]| {
+            let (mut pitches, mut error) = ([0; 2], 1);
+            let [row, slice] = &mut pitches;
+            let (o, r) = (origin.as_ptr(), region.as_ptr());
+            let flags = CL_MAP_WRITE;
+            let ptr = clEnqueueMapImage(q, image, CL_TRUE, flags, o, r, row, slice, 0, NONE, SKIP, &mut error);
+            if error == CL_SUCCESS { Ok(ptr) } else { Err(error) }
+        };
+        let tiles = [([0, 0, 0], [4, 3, 1]), ([4, 0, 0], [4, 3, 1]), ([0, 3, 0], [4, 3, 1]), ([4, 3, 0], [4, 3, 1])];
+        let pointers = tiles.map(|(origin, region)| map(origin, region).unwrap());
+        for (origin, region) in tiles.into_iter().chain([([3, 2, 0], [2, 1, 1]), ([0, 0, 0], [8, 6, depth])]) {
+            assert_eq!(map(origin, region), Err(CL_INVALID_OPERATION), "{origin:?}");
+        }
+        if depth > 1 {
+            let below = map([0, 0, 1], [8, 6, depth - 1]).unwrap();
+            assert_eq!(map([7, 5, 2], [1, 1, 1]), Err(CL_INVALID_OPERATION));
+            assert_eq!(clEnqueueUnmapMemObject(q, image, below, 0, NONE, SKIP), CL_SUCCESS);
+        }
+        for ptr in pointers {
+            assert_eq!(clEnqueueUnmapMemObject(q, image, ptr, 0, NONE, SKIP), CL_SUCCESS);
+        }
+        assert_eq!(clFinish(q), CL_SUCCESS);
+        assert_eq!(clReleaseMemObject(image), CL_SUCCESS);
+    }
+}
+
+/// The pitches of the application's memory need not be multiples of anything.
+#[test]
+fn odd_pitches() {
+    const ROW: usize = 4 * 4 + 3;
+    const SLICE: usize = 3 * ROW + 5;
+    let setup = Setup::new();
+    let (q, kind) = (setup.queue, CL_MEM_OBJECT_IMAGE3D);
+    let image = made(|e| clCreateImage(setup.context, 0, &RGBA8, &desc(kind, [4, 3, 2], 1), null_mut(), e));
+    let host: Vec<u8> = (0..2 * SLICE).map(|place| place as u8).collect();
+    let mut back = vec![0u8; host.len()];
+    let (zero, all) = ([0usize; 3], [4usize, 3, 2]);
+    let (o, r) = (zero.as_ptr(), all.as_ptr());
+    let (from, to) = (host.as_ptr().cast(), back.as_mut_ptr().cast());
+    assert_eq!(clEnqueueWriteImage(q, image, CL_TRUE, o, r, ROW, SLICE, from, 0, NONE, SKIP), CL_SUCCESS);
+    assert_eq!(clEnqueueReadImage(q, image, CL_TRUE, o, r, ROW, SLICE, to, 0, NONE, SKIP), CL_SUCCESS);
+    for (place, (written, read)) in host.iter().zip(&back).enumerate() {
+        let in_image = place % SLICE < 3 * ROW && place % SLICE % ROW < 16;
+        assert_eq!(*read, if in_image { *written } else { 0 }, "{place}");
+    }
+    for (row, slice) in [(15, 0), (16, 47), (ROW, 3 * ROW - 1)] {
+        let status = clEnqueueReadImage(q, image, CL_TRUE, o, r, row, slice, to, 0, NONE, SKIP);
+        assert_eq!(status, CL_INVALID_VALUE, "{row} {slice}");
+    }
+    assert_eq!(clReleaseMemObject(image), CL_SUCCESS);
+}

@@ -37,6 +37,17 @@ impl RectLayout {
         row_pitch: usize,
         slice_pitch: usize,
     ) -> Result<Self, RectError> {
+        let layout = Self::with_any_pitches(origin, region, row_pitch, slice_pitch)?;
+        if layout.slice_pitch.is_multiple_of(layout.row_pitch) { Ok(layout) } else { Err(RectError::SlicePitch) }
+    }
+
+    /// As [`RectLayout::new`], but the slice pitch need not be a multiple of the row pitch.
+    pub fn with_any_pitches(
+        origin: [usize; 3],
+        region: [usize; 3],
+        row_pitch: usize,
+        slice_pitch: usize,
+    ) -> Result<Self, RectError> {
         if region.contains(&0) {
             return Err(RectError::EmptyRegion);
         }
@@ -46,7 +57,7 @@ impl RectLayout {
         }
         let slice = region[1].checked_mul(row_pitch).ok_or(RectError::Overflow)?;
         let slice_pitch = if slice_pitch == 0 { slice } else { slice_pitch };
-        if slice_pitch < slice || !slice_pitch.is_multiple_of(row_pitch) {
+        if slice_pitch < slice {
             return Err(RectError::SlicePitch);
         }
         let offset =

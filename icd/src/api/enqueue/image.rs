@@ -13,7 +13,7 @@ use crate::error::ClError::{
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
-use crate::object::buffer::Mem;
+use crate::object::buffer::{Mem, Region};
 use crate::object::image::{Image, MipLevel};
 use crate::object::operation::{self, Operation, Task, checked_before};
 use crate::object::queue::Queue;
@@ -78,8 +78,7 @@ fn part(mem: &Mem, origin: Triple<'_>, region: Triple<'_>) -> ClResult<Part> {
 /// `CL_INVALID_VALUE` if a pitch is not 0 and less than a row or slice, or a slice pitch is given where there are no slices.
 fn host_layout(image: &Image, extent: [usize; 3], row_pitch: usize, slice_pitch: usize) -> ClResult<RectLayout> {
     ensure(image.kind().has_slices() || slice_pitch == 0, InvalidValue)?;
-    ensure(row_pitch.is_multiple_of(image.element_bytes()), InvalidValue)?;
-    RectLayout::new([0; 3], extent, row_pitch, slice_pitch).map_err(|_| InvalidValue)
+    RectLayout::with_any_pitches([0; 3], extent, row_pitch, slice_pitch).map_err(|_| InvalidValue)
 }
 
 /// What reading and writing have in common: a part of an image, and the application's memory.
@@ -392,9 +391,12 @@ pub fn map(
     // CL_INVALID_VALUE if image is a 3D image, 1D or 2D image array object and image_slice_pitch is NULL
     ensure(!image.kind().has_slices() || !slice_pitch.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE, CL_INVALID_OPERATION and the rest: see `mapped`
-    let first = part.level.offset;
-    let bytes = first + part.place.start()..first + part.place.end();
-    let pointer = mapped(&queue, &mem, CL_COMMAND_MAP_IMAGE, flags, bytes, blocking, wait)?;
+    let region = Region {
+        start: part.level.offset + part.place.start(),
+        extent: part.extent,
+        pitches: [part.place.row_pitch(), part.place.slice_pitch()],
+    };
+    let pointer = mapped(&queue, &mem, CL_COMMAND_MAP_IMAGE, flags, region, blocking, wait)?;
 
     row_pitch.set(part.level.row_pitch);
     slice_pitch.set(image.slice_pitch(&part.level));

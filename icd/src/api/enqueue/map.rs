@@ -1,7 +1,5 @@
 //! Mapping, unmapping and migration, which on a processor are commands without work.
 
-use std::ops::Range;
-
 use clift_include::cl::*;
 use clift_runtime::status;
 
@@ -10,7 +8,7 @@ use crate::error::ClError::{InvalidMemObject, InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray};
-use crate::object::buffer::Mem;
+use crate::object::buffer::{Mem, Region};
 use crate::object::queue::Queue;
 
 /// Mapping for writing.
@@ -68,7 +66,7 @@ pub fn map_buffer(
     // CL_INVALID_VALUE if size is zero
     ensure(size != 0, InvalidValue)?;
     // CL_INVALID_VALUE, CL_INVALID_OPERATION and the rest: see `mapped`
-    mapped(&queue, &buffer, CL_COMMAND_MAP_BUFFER, flags, offset..offset + size, blocking, wait)
+    mapped(&queue, &buffer, CL_COMMAND_MAP_BUFFER, flags, Region::linear(offset, size), blocking, wait)
 }
 
 /// Maps bytes of a memory object, by a command of the given kind.
@@ -80,7 +78,7 @@ pub(super) fn mapped(
     mem: &Ref<Mem>,
     kind: cl_command_type,
     flags: cl_map_flags,
-    part: Range<usize>,
+    part: Region,
     blocking: cl_bool,
     wait: Wait<'_>,
 ) -> ClResult<HostPtr> {
@@ -92,7 +90,7 @@ pub(super) fn mapped(
     // CL_INVALID_OPERATION: see `check_access`
     check_access(mem, flags)?;
     // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing
-    let mapping = mem.map(part.start, part.len(), flags & WRITE != 0).map_err(|_| InvalidOperation)?;
+    let mapping = mem.map(part, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     // If the wait list fails, the mapping is removed again. Callbacks run some time after the end, but a call that returns an
