@@ -1,9 +1,14 @@
-//! The control-flow graph of a SPIR-V function: reachable blocks, the order in which they are imported, and dominance. Any graph
-//! is accepted, irreducible ones included; merge instructions are hints and ignored.
+//! The control-flow graph of a SPIR-V function: reachable blocks, the order in which they are imported, and dominance, which are
+//! the kernel IR's analyses of that graph. Any graph is accepted, irreducible ones included; merge instructions are hints and
+//! ignored.
 
+use clift_kir::Block;
+use clift_kir::analysis::{self, DomTree};
+use cranelift_entity::EntityRef;
 use rspirv::dr::Operand;
 use rspirv::spirv::Op;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::module::{FunctionDef, Module};
 use super::words::{Inst, InstError};
@@ -13,15 +18,10 @@ use super::words::{Inst, InstError};
 pub(crate) struct Cfg {
     /// Block number by label.
     pub(crate) index: FxHashMap<u32, usize>,
-    /// Reachable blocks in reverse postorder: a block comes after its dominators.
-    pub(crate) order: Vec<usize>,
-    /// Whether a block is reachable.
-    pub(crate) reached: Vec<bool>,
-    /// Reachable predecessors of each block, without duplicates, in that order.
-    pub(crate) preds: Vec<Vec<usize>>,
-    positions: Vec<usize>,
-    /// Interval of each block in a walk over the dominator tree.
-    spans: Vec<(u32, u32)>,
+    /// The number of blocks, with those that are not reachable.
+    pub(crate) count: usize,
+    graph: analysis::Cfg,
+    dominators: DomTree,
 }
 
 /// The target labels of a terminator, in operand order.
@@ -51,27 +51,19 @@ pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, InstError> {
 impl Cfg {
     /// The graph of straight-line code: one block.
     pub(crate) fn single() -> Cfg {
-        Cfg {
-            index: FxHashMap::default(),
-            order: vec![0],
-            reached: vec![true],
-            preds: vec![vec![]],
-            positions: vec![0],
-            spans: vec![(0, 1)],
-        }
+        Self::of_graph(FxHashMap::default(), &[SmallVec::new()])
     }
 
     /// The graph of a function that has blocks.
     pub(crate) fn new(module: &Module, function: &FunctionDef) -> Result<Cfg, crate::ImportError> {
-        let count = function.blocks.len();
         let index: FxHashMap<u32, usize> = function.blocks.iter().enumerate().map(|(i, b)| (b.label, i)).collect();
-        let mut succs: Vec<Vec<usize>> = Vec::with_capacity(count);
+        let mut succs: Vec<SmallVec<[Block; 2]>> = Vec::with_capacity(function.blocks.len());
         for block in &function.blocks {
             let Some(last) = block.insts.clone().next_back() else {
                 unreachable!("broken invariant: a block has a terminator")
             };
             let inst = &module.insts[last];
-            let mut list = Vec::new();
+            let mut list = SmallVec::new();
             for label in targets(inst).map_err(|error| error.at(inst))? {
                 let Some(&target) = index.get(&label) else {
                     return Err(InstError::malformed(format!("%{label} is not a block of this function")).at(inst));
@@ -79,123 +71,48 @@ impl Cfg {
                 if target == 0 {
                     return Err(InstError::malformed("a branch targets the entry block").at(inst));
                 }
-                list.push(target);
+                list.push(Block::new(target));
             }
             list.sort_unstable();
             list.dedup();
             succs.push(list);
         }
-        let order = reverse_postorder(&succs);
-        let mut reached = vec![false; count];
-        order.iter().for_each(|&block| reached[block] = true);
-        let mut preds = vec![Vec::new(); count];
-        for &block in &order {
-            succs[block].iter().for_each(|&succ| preds[succ].push(block));
-        }
-        let positions = positions(&order, count);
-        let spans = dominator_spans(&order, &positions, &preds);
-        Ok(Cfg { index, order, reached, preds, positions, spans })
+        Ok(Self::of_graph(index, &succs))
     }
 
-    /// Position of a reachable block in the order.
-    pub(crate) fn position(&self, block: usize) -> usize {
-        self.positions[block]
+    /// A graph by the successors of each block, from the first block on.
+    fn of_graph(index: FxHashMap<u32, usize>, succs: &[SmallVec<[Block; 2]>]) -> Cfg {
+        let graph = analysis::Cfg::of_graph(Some(Block::new(0)), succs.len(), |block| succs[block.index()].clone());
+        let dominators = DomTree::new(&graph);
+        Cfg { index, count: succs.len(), graph, dominators }
+    }
+
+    /// Reachable blocks in reverse postorder: a block comes after its dominators.
+    pub(crate) fn order(&self) -> impl Iterator<Item = usize> {
+        self.graph.rpo().iter().map(|block| block.index())
+    }
+
+    /// Whether a block is reachable.
+    pub(crate) fn reaches(&self, block: usize) -> bool {
+        self.graph.reaches(Block::new(block))
+    }
+
+    /// Reachable predecessors of a block, each once.
+    pub(crate) fn preds(&self, block: usize) -> impl Iterator<Item = usize> {
+        self.graph.preds(Block::new(block)).iter().map(|pred| pred.index())
+    }
+
+    /// Whether there is an edge from one block, which is reachable, to another one.
+    pub(crate) fn has_edge(&self, from: usize, to: usize) -> bool {
+        let number = |block: &Block| self.graph.number(*block);
+        let preds = self.graph.preds(Block::new(to));
+        preds.binary_search_by_key(&number(&Block::new(from)), number).is_ok()
     }
 
     /// Whether every path to `below` goes through `above`, or they are the same block.
     pub(crate) fn dominates(&self, above: usize, below: usize) -> bool {
-        let (outer, inner) = (self.spans[above], self.spans[below]);
-        outer.0 <= inner.0 && inner.1 <= outer.1
+        self.dominators.dominates(Block::new(above), Block::new(below))
     }
-}
-
-fn reverse_postorder(succs: &[Vec<usize>]) -> Vec<usize> {
-    let mut order = Vec::new();
-    let mut seen = vec![false; succs.len()];
-    let mut stack = vec![(0, 0)];
-    seen[0] = true;
-    while let Some((block, next)) = stack.last_mut() {
-        match succs[*block].get(*next) {
-            Some(&succ) => {
-                *next += 1;
-                if !seen[succ] {
-                    seen[succ] = true;
-                    stack.push((succ, 0));
-                }
-            }
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-fn positions(order: &[usize], count: usize) -> Vec<usize> {
-    let mut positions = vec![usize::MAX; count];
-    order.iter().enumerate().for_each(|(i, &block)| positions[block] = i);
-    positions
-}
-
-/// Immediate dominators by the algorithm of Cooper, Harvey and Kennedy, then a numbering of the dominator tree.
-fn dominator_spans(order: &[usize], position: &[usize], preds: &[Vec<usize>]) -> Vec<(u32, u32)> {
-    // Immediate dominators as positions in the order.
-    let mut idom = vec![usize::MAX; order.len()];
-    idom[0] = 0;
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (i, &block) in order.iter().enumerate().skip(1) {
-            let mut new = usize::MAX;
-            for &pred in &preds[block] {
-                let p = position[pred];
-                if idom[p] == usize::MAX {
-                    continue;
-                }
-                new = if new == usize::MAX { p } else { intersect(&idom, p, new) };
-            }
-            if idom[i] != new {
-                idom[i] = new;
-                changed = true;
-            }
-        }
-    }
-    let mut children = vec![Vec::new(); order.len()];
-    (1..order.len()).for_each(|i| children[idom[i]].push(i));
-    let mut spans = vec![(u32::MAX, 0); preds.len()];
-    let mut clock = 0;
-    let mut stack = vec![(0, 0)];
-    spans[order[0]].0 = 0;
-    while let Some((node, next)) = stack.last_mut() {
-        match children[*node].get(*next) {
-            Some(&child) => {
-                *next += 1;
-                clock += 1;
-                spans[order[child]].0 = clock;
-                stack.push((child, 0));
-            }
-            None => {
-                clock += 1;
-                spans[order[*node]].1 = clock;
-                stack.pop();
-            }
-        }
-    }
-    spans
-}
-
-fn intersect(idom: &[usize], mut a: usize, mut b: usize) -> usize {
-    while a != b {
-        while a > b {
-            a = idom[a];
-        }
-        while b > a {
-            b = idom[b];
-        }
-    }
-    a
 }
 
 #[cfg(test)]
@@ -204,18 +121,14 @@ mod tests {
 
     #[test]
     fn dominators_of_a_graph_with_two_loop_entries() {
-        // 0 -> 1, 2; 1 -> 2; 2 -> 1, 3 (irreducible)
-        let succs = vec![vec![1, 2], vec![2], vec![1, 3], vec![]];
-        let order = reverse_postorder(&succs);
-        assert_eq!(order[0], 0);
-        let mut preds = vec![Vec::new(); 4];
-        for (block, list) in succs.iter().enumerate() {
-            list.iter().for_each(|&s: &usize| preds[s].push(block));
-        }
-        let positions = positions(&order, 4);
-        let spans = dominator_spans(&order, &positions, &preds);
-        let cfg = Cfg { index: FxHashMap::default(), order, reached: vec![true; 4], preds, positions, spans };
+        // 0 -> 1, 2; 1 -> 2; 2 -> 1, 3 (irreducible); 4 -> 3 (not reachable)
+        let succs: [&[usize]; 5] = [&[1, 2], &[2], &[1, 3], &[], &[3]];
+        let succs = succs.map(|list| list.iter().map(|&succ| Block::new(succ)).collect());
+        let cfg = Cfg::of_graph(FxHashMap::default(), &succs);
+        assert_eq!(cfg.order().next(), Some(0));
         assert!(cfg.dominates(0, 3) && cfg.dominates(2, 3) && cfg.dominates(2, 2));
         assert!(!cfg.dominates(1, 2) && !cfg.dominates(2, 1) && !cfg.dominates(1, 3));
+        assert!(cfg.has_edge(2, 1) && !cfg.has_edge(1, 3) && !cfg.reaches(4));
+        assert_eq!(cfg.preds(3).collect::<Vec<_>>(), [2]);
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn import(
     bind_parameters(&mut cx, function, role).map_err(|error| error.at(head))?;
     let edges = make_blocks(&mut cx, function, entry)?;
     cx.edges = edges;
-    for &number in &cfg.order {
+    for number in cfg.order() {
         import_block(&mut cx, function, number)?;
     }
     let (seeds, calls) = (std::mem::take(&mut cx.alias_seeds), std::mem::take(&mut cx.only_calls));
@@ -224,7 +224,7 @@ fn make_blocks(cx: &mut FuncCx<'_>, function: &FunctionDef, entry: Block) -> Res
     let unit = cx.unit;
     let cfg = cx.cfg;
     let mut edges = Edges::default();
-    for &number in &cfg.order {
+    for number in cfg.order() {
         let block = if number == 0 { entry } else { cx.b.func.append_block() };
         cx.blocks[number] = Some(block);
         for index in function.blocks[number].insts.clone() {
@@ -284,10 +284,10 @@ fn make_phi(
         let Some(&pred) = cfg.index.get(&label) else {
             return Err(InstError::malformed(format!("%{label} is not a block of this function")));
         };
-        if !cfg.reached[pred] {
+        if !cfg.reaches(pred) {
             continue;
         }
-        if cfg.preds[number].binary_search_by_key(&cfg.position(pred), |&p| cfg.position(p)).is_err() {
+        if !cfg.has_edge(pred, number) {
             return Err(InstError::malformed(format!("%{label} is not a predecessor of this block")));
         }
         let values = edges.entry((pred, number)).or_default();
@@ -296,7 +296,7 @@ fn make_phi(
         }
         values.push(value);
     }
-    for &pred in &cfg.preds[number] {
+    for pred in cfg.preds(number) {
         if edges.get(&(pred, number)).map_or(0, Vec::len) != phis + 1 {
             return Err(InstError::malformed("the phi has no value for a predecessor of this block"));
         }

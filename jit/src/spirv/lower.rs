@@ -184,8 +184,8 @@ impl<'a> FuncCx<'a> {
         cfg: &'a Cfg,
         entry: Block,
     ) -> Self {
-        let blocks = vec![None; cfg.reached.len()];
-        let phis = vec![Vec::new(); cfg.reached.len()];
+        let blocks = vec![None; cfg.count];
+        let phis = vec![Vec::new(); cfg.count];
         FuncCx {
             unit,
             shared,

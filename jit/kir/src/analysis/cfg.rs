@@ -21,19 +21,25 @@ const UNREACHED: u32 = u32::MAX;
 impl Cfg {
     /// Walks the function. Blocks that the entry does not reach are in none of the lists.
     pub fn new(func: &Function) -> Cfg {
+        Self::of_graph(func.layout.entry(), func.layout.blocks().len(), |block| distinct(func, block))
+    }
+
+    /// Walks a graph from its entry, if it has one. `distinct` gives the successors of a block, each once; `blocks` is about the
+    /// number of blocks.
+    pub fn of_graph(entry: Option<Block>, blocks: usize, distinct: impl Fn(Block) -> SmallVec<[Block; 2]>) -> Cfg {
         let mut succs: SecondaryMap<Block, SmallVec<[Block; 2]>> = SecondaryMap::new();
-        let mut postorder = Vec::with_capacity(func.layout.blocks().len());
+        let mut postorder = Vec::with_capacity(blocks);
         let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
-        if let Some(entry) = func.layout.entry() {
+        if let Some(entry) = entry {
             seen[entry] = true;
-            succs[entry] = distinct(func, entry);
+            succs[entry] = distinct(entry);
             let mut stack = vec![(entry, 0)];
             while let Some((block, next)) = stack.last_mut() {
                 if let Some(&succ) = succs[*block].get(*next) {
                     *next += 1;
                     if !seen[succ] {
                         seen[succ] = true;
-                        succs[succ] = distinct(func, succ);
+                        succs[succ] = distinct(succ);
                         stack.push((succ, 0));
                     }
                 } else {
