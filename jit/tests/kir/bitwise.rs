@@ -1,15 +1,12 @@
 //! Random bitwise expressions: backends may compute several ops in one instruction. Each kernel is a graph of ops in which values
 //! have one use or several and constants are operands; only the last values are stored.
 
-use clift_jit::BackendChoice;
-use clift_jit::testing::launch::{self, WAYS};
 use clift_kir::interp::Geometry;
-use clift_kir::testing::generate;
 use clift_kir::testing::run::{Arg, Fill, RunCase};
 use clift_kir::testing::samples::Rng;
-use clift_kir::{
-    Builder, Elem, Func, Function, KernelData, MemInfo, Module, Opcode, Space, Stage, Type, Value, verify,
-};
+use clift_kir::{Builder, Elem, Func, Function, KernelData, MemInfo, Module, Opcode, Space, Stage, Type, Value};
+
+use super::on_each_backend;
 
 const ITEMS: u64 = 40;
 /// Values that are read.
@@ -31,29 +28,15 @@ pub(crate) fn all() -> Result<(), String> {
 fn check(ty: Type, seed: u64) -> Result<(), String> {
     let mut rng = Rng::new(u64::from(ty.bits()) << 8 | seed);
     let module = kernel(ty, &mut rng);
-    verify::module(&module).map_err(|e| format!("{e}\n{module}"))?;
     let bytes = u64::from(ty.bytes());
     let input = (0..ITEMS * INPUTS * bytes).map(|_| rng.below(256) as u64).collect::<Vec<_>>();
     let stored = (ITEMS * STORED * bytes) as usize;
-    let mut case = RunCase {
-        kernel: "bitwise".to_owned(),
-        geometry: Geometry::linear(ITEMS, ITEMS),
-        args: vec![
-            (0, Arg::Buffer { ty: Type::I8, count: input.len(), fill: Fill::Repeat(input) }),
-            (8, Arg::Buffer { ty: Type::I8, count: stored, fill: Fill::Repeat(vec![0]) }),
-        ],
-        expected: Vec::new(),
-        faults: Vec::new(),
-        prints: None,
-        sub_group_size: 1,
-        seed: Some(0),
-    };
-    generate::expect_interpreted(&module, &mut case)?;
-    for how in WAYS.iter().filter(|how| how.backend != BackendChoice::Interp) {
-        let outcome = launch::execute(&module, &case, how).and_then(|result| case.check(&result));
-        outcome.map_err(|e| format!("{ty}, seed {seed}, {}: {e}\n{module}", how.name))?;
-    }
-    Ok(())
+    let args = vec![
+        (0, Arg::Buffer { ty: Type::I8, count: input.len(), fill: Fill::Repeat(input) }),
+        (8, Arg::Buffer { ty: Type::I8, count: stored, fill: Fill::Repeat(vec![0]) }),
+    ];
+    let case = RunCase::new("bitwise", Geometry::linear(ITEMS, ITEMS), args).in_order_of_seed(0);
+    on_each_backend(&module, case).map_err(|e| format!("{ty}, seed {seed}: {e}"))
 }
 
 fn kernel(ty: Type, rng: &mut Rng) -> Module {

@@ -1,13 +1,12 @@
 //! Divisions of all sizes by constants, by divisors that all work-items share, and by each work-item's own: backends multiply by
 //! reciprocals or divide as floats. Dividends lie beside multiples of the divisors, where a rounding error shows.
 
-use clift_jit::BackendChoice;
-use clift_jit::testing::launch::{self, WAYS};
 use clift_kir::interp::Geometry;
-use clift_kir::testing::generate;
 use clift_kir::testing::run::{Arg, Fill, RunCase};
 use clift_kir::testing::samples::Rng;
-use clift_kir::{Builder, Elem, Func, Function, KernelData, MemInfo, Module, Opcode, Space, Stage, Type, verify};
+use clift_kir::{Builder, Elem, Func, Function, KernelData, MemInfo, Module, Opcode, Space, Stage, Type};
+
+use super::on_each_backend;
 
 const ITEMS: u64 = 320;
 /// Divisors of a kernel.
@@ -59,29 +58,15 @@ fn check(elem: Elem, divisor: Divisor, signed: bool, seed: u64) -> Result<(), St
         divisors.push(by);
     }
     let module = kernel(elem, divisor, signed, &shared);
-    verify::module(&module).map_err(|e| format!("{e}\n{module}"))?;
     let ty = Type::scalar(elem);
     let count = (ITEMS * DIVISORS) as usize;
-    let mut case = RunCase {
-        kernel: "divisions".to_owned(),
-        geometry: Geometry::linear(ITEMS, 64),
-        args: vec![
-            (0, Arg::Buffer { ty, count, fill: Fill::Repeat(dividends) }),
-            (8, Arg::Buffer { ty, count, fill: Fill::Repeat(divisors) }),
-            (16, Arg::Buffer { ty, count: 2 * count, fill: Fill::Repeat(vec![0]) }),
-        ],
-        expected: Vec::new(),
-        faults: Vec::new(),
-        prints: None,
-        sub_group_size: 1,
-        seed: Some(0),
-    };
-    generate::expect_interpreted(&module, &mut case)?;
-    for how in WAYS.iter().filter(|how| how.backend != BackendChoice::Interp) {
-        let outcome = launch::execute(&module, &case, how).and_then(|result| case.check(&result));
-        outcome.map_err(|e| format!("{elem:?}, {divisor:?}, signed: {signed}, seed {seed}, {}: {e}", how.name))?;
-    }
-    Ok(())
+    let args = vec![
+        (0, Arg::Buffer { ty, count, fill: Fill::Repeat(dividends) }),
+        (8, Arg::Buffer { ty, count, fill: Fill::Repeat(divisors) }),
+        (16, Arg::Buffer { ty, count: 2 * count, fill: Fill::Repeat(vec![0]) }),
+    ];
+    let case = RunCase::new("divisions", Geometry::linear(ITEMS, 64), args).in_order_of_seed(0);
+    on_each_backend(&module, case).map_err(|e| format!("{elem:?}, {divisor:?}, signed: {signed}, seed {seed}: {e}"))
 }
 
 fn kernel(elem: Elem, divisor: Divisor, signed: bool, constants: &[u64]) -> Module {

@@ -142,19 +142,11 @@ fn op(sample: &Sample) -> Result<(), String> {
     let module = sample.kernel();
     let operands = sample.operands(ITEMS, &mut Rng::new(sample.op as u64));
     let input = Fill::Repeat(operands.iter().map(|&byte| byte.into()).collect());
-    let mut case = RunCase {
-        kernel: "sample".to_owned(),
-        geometry: Geometry::linear(ITEMS as u64, 16),
-        args: vec![
-            (0, Arg::Buffer { ty: Type::I8, count: operands.len(), fill: input }),
-            (8, Arg::Buffer { ty: Type::I8, count: ITEMS * 32, fill: Fill::Repeat(vec![0]) }),
-        ],
-        expected: Vec::new(),
-        faults: Vec::new(),
-        prints: None,
-        sub_group_size: 1,
-        seed: Some(0),
-    };
+    let args = vec![
+        (0, Arg::Buffer { ty: Type::I8, count: operands.len(), fill: input }),
+        (8, Arg::Buffer { ty: Type::I8, count: ITEMS * 32, fill: Fill::Repeat(vec![0]) }),
+    ];
+    let mut case = RunCase::new("sample", Geometry::linear(ITEMS as u64, 16), args).in_order_of_seed(0);
     let wanted = run::interpret(&module, &case)?.remove(0).1;
     case.check(&wanted)?;
     case.expected.clear();
@@ -179,6 +171,17 @@ fn op(sample: &Sample) -> Result<(), String> {
                 format!("{}: operands {operands:02x?}: {e}\n{module}", how.name)
             })?;
         }
+    }
+    Ok(())
+}
+
+/// A kernel on each backend, against the interpreter.
+fn on_each_backend(module: &Module, mut case: RunCase) -> Result<(), String> {
+    verify::module(module).map_err(|e| format!("{e}\n{module}"))?;
+    generate::expect_interpreted(module, &mut case)?;
+    for how in WAYS.iter().filter(|how| how.backend != BackendChoice::Interp) {
+        let outcome = launch::execute(module, &case, how).and_then(|result| case.check(&result));
+        outcome.map_err(|e| format!("{}: {e}\n{module}", how.name))?;
     }
     Ok(())
 }

@@ -65,19 +65,11 @@ fn check(ty: Type, to: u32) -> Result<(), String> {
     verify::module(&module).map_err(|e| format!("{e}\n{module}"))?;
     let input = (0..ITEMS * 2 * STRIDE).map(|_| rng.below(251) as u64).collect();
     let count = (ITEMS * bytes) as usize;
-    let case = RunCase {
-        kernel: "shuffles".to_owned(),
-        geometry: Geometry::linear(ITEMS, ITEMS),
-        args: vec![
-            (0, Arg::Buffer { ty: Type::I8, count: (ITEMS * 2 * STRIDE) as usize, fill: Fill::Repeat(input) }),
-            (8, Arg::Buffer { ty: Type::I8, count, fill: Fill::Repeat(vec![0]) }),
-        ],
-        expected: Vec::new(),
-        faults: Vec::new(),
-        prints: None,
-        sub_group_size: 1,
-        seed: Some(0),
-    };
+    let args = vec![
+        (0, Arg::Buffer { ty: Type::I8, count: (ITEMS * 2 * STRIDE) as usize, fill: Fill::Repeat(input) }),
+        (8, Arg::Buffer { ty: Type::I8, count, fill: Fill::Repeat(vec![0]) }),
+    ];
+    let case = RunCase::new("shuffles", Geometry::linear(ITEMS, ITEMS), args).in_order_of_seed(0);
     let wanted = run::interpret(&module, &case)?.remove(0).1;
     // As it stands, too: optimized kernels have no shuffle of one vector twice.
     let plain = How { name: "host, no optimization", backend: BackendChoice::Auto, opt_disable: true, ..CRANELIFT };

@@ -52,22 +52,18 @@ pub fn kernel(seed: u64, shape: Shape) -> (Module, RunCase) {
     let mut rng = Rng::new(seed);
     let local = [1, 3, 4, 8, MAX_LOCAL][rng.below(5)];
     let global = local * (1 + rng.below(3) as u64) + rng.below(local as usize) as u64;
-    let case = RunCase {
-        kernel: "k".to_owned(),
-        geometry: Geometry { global_offset: [rng.below(100) as u64, 0, 0], ..Geometry::linear(global, local) },
-        args: vec![
-            (0, Arg::Buffer { ty: Type::I32, count: INPUT, fill: fill(&mut rng, INPUT) }),
-            (8, Arg::Buffer { ty: Type::I64, count: global as usize, fill: Fill::Repeat(vec![0]) }),
-            (16, Arg::Value(Lanes { ty: Type::I32, bits: vec![rng.lane(Elem::I32)] })),
-            (20, Arg::Value(Lanes { ty: Type::F32, bits: vec![rng.lane(Elem::F32)] })),
-            (32, Arg::Buffer { ty: Type::I32, count: 4, fill: Fill::Repeat(vec![0]) }),
-        ],
-        expected: Vec::new(),
-        faults: Vec::new(),
-        prints: None,
-        sub_group_size: 1,
-        seed: None,
-    };
+    let args = vec![
+        (0, Arg::Buffer { ty: Type::I32, count: INPUT, fill: fill(&mut rng, INPUT) }),
+        (8, Arg::Buffer { ty: Type::I64, count: global as usize, fill: Fill::Repeat(vec![0]) }),
+        (16, Arg::Value(Lanes { ty: Type::I32, bits: vec![rng.lane(Elem::I32)] })),
+        (20, Arg::Value(Lanes { ty: Type::F32, bits: vec![rng.lane(Elem::F32)] })),
+        (32, Arg::Buffer { ty: Type::I32, count: 4, fill: Fill::Repeat(vec![0]) }),
+    ];
+    let case = RunCase::new(
+        "k",
+        Geometry { global_offset: [rng.below(100) as u64, 0, 0], ..Geometry::linear(global, local) },
+        args,
+    );
     let mut func = Function::new("k", &[]);
     func.stage = Stage::Canonical;
     let array = func.slots.push(SlotData { size: ARRAY, align: 16 });

@@ -117,6 +117,25 @@ pub struct RunResult {
 }
 
 impl RunCase {
+    /// A launch of which nothing is expected yet, in any order of work-items.
+    pub fn new(kernel: &str, geometry: Geometry, args: Vec<(u32, Arg)>) -> RunCase {
+        RunCase {
+            kernel: kernel.to_owned(),
+            geometry,
+            args,
+            expected: Vec::new(),
+            faults: Vec::new(),
+            prints: None,
+            sub_group_size: 1,
+            seed: None,
+        }
+    }
+
+    /// The same in one order of work-items.
+    pub fn in_order_of_seed(self, seed: u64) -> RunCase {
+        RunCase { seed: Some(seed), ..self }
+    }
+
     /// The launches that a file describes.
     ///
     /// # Errors
@@ -138,18 +157,9 @@ impl RunCase {
     /// Reads what follows `; run:`.
     fn parse(text: &str) -> Result<RunCase, String> {
         let mut words = text.split_whitespace();
-        let kernel = words.next().ok_or("a kernel's name is missing")?.to_owned();
+        let kernel = words.next().ok_or("a kernel's name is missing")?;
         let mut geometry = Geometry { work_dim: 0, global_size: [1; 3], global_offset: [0; 3], local_size: [1; 3] };
-        let mut case = RunCase {
-            kernel,
-            geometry,
-            args: Vec::new(),
-            expected: Vec::new(),
-            faults: Vec::new(),
-            prints: None,
-            sub_group_size: 1,
-            seed: None,
-        };
+        let mut case = RunCase::new(kernel, geometry, Vec::new());
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("`{word}` needs a value"))?;
             let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number"));
