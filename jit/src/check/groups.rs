@@ -14,6 +14,7 @@ use clift_kir::{
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
+use super::accesses::{Bytes, pointers};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::Sites;
 use crate::options::Checks;
@@ -47,13 +48,7 @@ struct Access {
     pointer: Value,
     object: Option<Object>,
     place: Place,
-    bytes: Size,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Size {
-    Constant(u64),
-    Value(Value),
+    bytes: Bytes,
 }
 
 type Accesses = SmallVec<[Access; 2]>;
@@ -61,32 +56,16 @@ type Accesses = SmallVec<[Access; 2]>;
 /// The accesses of an instruction to shared memory.
 fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<'_>) -> Accesses {
     let data = func.dfg.inst(inst);
-    let args = &data.args;
-    let of_type = |value: Value| Size::Constant(func.dfg.ty(value).bytes().into());
     if matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS || mem.invariant) {
         return Accesses::new();
     }
-    let found: SmallVec<[(SiteKind, Value, Size); 2]> = match data.op {
-        Opcode::Load => SmallVec::from_slice(&[(SiteKind::Load, args[0], of_type(func.dfg.result(inst)))]),
-        Opcode::Store => SmallVec::from_slice(&[(SiteKind::Store, args[0], of_type(args[1]))]),
-        Opcode::Memcpy => {
-            let size = Size::Value(args[2]);
-            SmallVec::from_slice(&[(SiteKind::Store, args[0], size), (SiteKind::Load, args[1], size)])
-        }
-        Opcode::Memset => SmallVec::from_slice(&[(SiteKind::Store, args[0], Size::Value(args[2]))]),
-        Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg => {
-            SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(func.dfg.result(inst)))])
-        }
-        Opcode::AtomicStore => SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(args[1]))]),
-        _ => return Accesses::new(),
-    };
     let is_shared = |pointer: Value| match provenance.object(pointer) {
         Some(Object::Slot(_) | Object::ByValue(_)) => false,
         Some(Object::Argument(offset, _)) if sites.is_of_driver(offset) => false,
         Some(Object::Variable(_, space) | Object::Argument(_, space)) => space != Space::Constant,
         None => matches!(func.dfg.ty(pointer).elem.space(), Some(Space::Global | Space::Local | Space::Generic)),
     };
-    found
+    pointers(func, inst)
         .into_iter()
         .filter(|(_, pointer, _)| is_shared(*pointer))
         .map(|(kind, pointer, bytes)| {
@@ -237,8 +216,8 @@ impl Pass<'_, '_> {
         self.call_site(here, site, loc, |b| {
             let address = b.cast(Opcode::PtrToInt, access.pointer, Type::I64);
             let bytes = match access.bytes {
-                Size::Constant(bytes) => b.iconst(Type::I64, bytes.min(MOST_RACE_BYTES) as i64),
-                Size::Value(bytes) => {
+                Bytes::Constant(bytes) => b.iconst(Type::I64, bytes.min(MOST_RACE_BYTES) as i64),
+                Bytes::Value(bytes) => {
                     let most = b.iconst(Type::I64, MOST_RACE_BYTES as i64);
                     b.int2(Opcode::Umin, bytes, most)
                 }

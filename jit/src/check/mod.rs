@@ -20,6 +20,7 @@
 //!
 //! Deliberately not here: the judgement and the reports (`runtime/src/check`), images, whose accesses are always inside them.
 
+mod accesses;
 mod groups;
 mod provenance;
 mod runs;

@@ -4,6 +4,7 @@
 //! between that depend on them. All others are computed before the test.
 
 use clift_include::check::{CheckKind, SiteKind};
+use clift_kir::clone::clone_inst;
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
@@ -11,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
+use super::accesses::{Bytes, pointers};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::{Check, Sites, Size};
 use crate::passes::Replacements;
@@ -20,13 +22,6 @@ const MAX_ACCESSES: usize = 16;
 
 /// The most instructions of a run, which exist twice afterwards.
 const MAX_BODY: usize = 64;
-
-/// The size of an access.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Bytes {
-    Constant(u64),
-    Value(Value),
-}
 
 /// A pointer through which an instruction accesses memory, and its check.
 #[derive(Clone, Debug)]
@@ -90,28 +85,9 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) {
 /// The accesses of an instruction that are to be checked.
 fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &mut Sites<'_>) -> Accesses {
     let data = func.dfg.inst(inst);
-    let args = &data.args;
-    let of_type = |value: Value| Bytes::Constant(func.dfg.ty(value).bytes().into());
-    let size = |value: Value| match func.dfg.as_splat_bits(value) {
-        Some(bytes) => Bytes::Constant(bytes),
-        None => Bytes::Value(value),
-    };
-    let found: SmallVec<[(SiteKind, Value, Bytes); 2]> = match data.op {
-        Opcode::Load => SmallVec::from_slice(&[(SiteKind::Load, args[0], of_type(func.dfg.result(inst)))]),
-        Opcode::Store => SmallVec::from_slice(&[(SiteKind::Store, args[0], of_type(args[1]))]),
-        Opcode::Memcpy => {
-            SmallVec::from_slice(&[(SiteKind::Store, args[0], size(args[2])), (SiteKind::Load, args[1], size(args[2]))])
-        }
-        Opcode::Memset => SmallVec::from_slice(&[(SiteKind::Store, args[0], size(args[2]))]),
-        Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg => {
-            SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(func.dfg.result(inst)))])
-        }
-        Opcode::AtomicStore => SmallVec::from_slice(&[(SiteKind::Atomic, args[0], of_type(args[1]))]),
-        _ => return Accesses::new(),
-    };
     let mut accesses = Accesses::new();
     let is_shadow = matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS);
-    for (kind, pointer, bytes) in found {
+    for (kind, pointer, bytes) in pointers(func, inst) {
         let place = Place::new(func, pointer);
         let constant = match bytes {
             Bytes::Constant(0) => continue,
@@ -351,7 +327,7 @@ impl Rewriter<'_, '_> {
 
     /// Appends a copy of an instruction.
     fn copy(&mut self, block: Block, inst: Inst, renamed: &mut FxHashMap<Value, Value>) {
-        let clone = crate::passes::clone_inst(self.func, inst, |value| renamed.get(&value).copied().unwrap_or(value));
+        let clone = clone_inst(self.func, inst, |value| renamed.get(&value).copied().unwrap_or(value));
         self.func.layout.append_inst(block, clone);
         let results = self.func.dfg.results(inst).iter().copied().zip(self.func.dfg.results(clone).iter().copied());
         renamed.extend(results);

@@ -21,8 +21,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
+use super::accesses::Bytes;
 use super::provenance::{Object, Place, Provenance};
-use super::runs::{Bytes, ask};
+use super::runs::ask;
 use super::sites::Sites;
 
 /// The most stores that make the shadow of a private variable uninitialized; more are a loop.
