@@ -192,6 +192,15 @@ impl<'f> Builder<'f> {
         self.value(op, &[a, b], Imm::Fp(fp), ty)
     }
 
+    /// What an atomic operation, or a step of a reduction, makes of two values.
+    pub fn combine(&mut self, op: AtomicOp, old: Value, operand: Value) -> Value {
+        match op.combines_by() {
+            None => operand,
+            Some(op) if self.ty(old).is_float() => self.float2(op, old, operand),
+            Some(op) => self.int2(op, old, operand),
+        }
+    }
+
     /// `a * b + c`, rounded once.
     pub fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
         let (ty, fp) = (self.ty(a), self.fp);

@@ -381,6 +381,11 @@ impl WrapFlags {
 }
 
 impl Imm {
+    /// The dimension of a query; 0 for queries without one.
+    pub fn dim(&self) -> u8 {
+        if let Imm::Dim(dim) = *self { dim } else { 0 }
+    }
+
     /// The no-wrap flags.
     pub fn wrap(&self) -> WrapFlags {
         if let Imm::Wrap(flags) = self { *flags } else { WrapFlags::empty() }
@@ -539,6 +544,27 @@ impl AtomicOp {
         (AtomicOp::Fmin, "fmin"),
         (AtomicOp::Fmax, "fmax"),
     ];
+
+    /// The op that computes the new value from the old one and the operand. `None` where the operand replaces the old value.
+    pub fn combines_by(self) -> Option<Opcode> {
+        Some(match self {
+            AtomicOp::Xchg => return None,
+            AtomicOp::Add => Opcode::Iadd,
+            AtomicOp::Sub => Opcode::Isub,
+            AtomicOp::Mul => Opcode::Imul,
+            AtomicOp::And => Opcode::And,
+            AtomicOp::Or => Opcode::Or,
+            AtomicOp::Xor => Opcode::Xor,
+            AtomicOp::Smin => Opcode::Smin,
+            AtomicOp::Smax => Opcode::Smax,
+            AtomicOp::Umin => Opcode::Umin,
+            AtomicOp::Umax => Opcode::Umax,
+            AtomicOp::Fadd => Opcode::Fadd,
+            AtomicOp::Fmul => Opcode::Fmul,
+            AtomicOp::Fmin => Opcode::Fmin,
+            AtomicOp::Fmax => Opcode::Fmax,
+        })
+    }
 }
 
 /// Properties of an atomic access.

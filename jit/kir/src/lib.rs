@@ -4,7 +4,7 @@
 //!   effects, uniformity and semantics;
 //! - [`inst`], [`dfg`], [`layout`], [`function`], [`module`]: the data structures (data flow apart from order, ids instead of
 //!   references, facts in side tables);
-//! - [`builder`]: creates instructions;
+//! - [`builder`], [`clone`]: create instructions, and copies of them;
 //! - [`analysis`], [`ssa`]: analyses of functions, and SSA construction;
 //! - [`text`]: the text form;
 //! - [`verify`]: the verifier, with the rules of each stage;
@@ -17,6 +17,7 @@
 
 pub mod analysis;
 pub mod builder;
+pub mod clone;
 pub mod dfg;
 pub mod entities;
 pub mod eval;

@@ -4,8 +4,9 @@
 //! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested. Afterwards only
 //! kernels have bodies.
 
+use clift_kir::clone::BodyCloner;
 use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Stage, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
 use crate::program::BuildError;
@@ -103,65 +104,43 @@ fn jump_to(block: Block, args: Vec<Value>) -> InstData {
 /// Copies a callee's blocks; returns become jumps to `next`. Returns the copies with the instructions that belong in them. The
 /// entry comes first; its parameters are those of the callee.
 fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, Vec<Inst>)> {
-    let mut blocks: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
-    let mut values: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
+    let mut cloner = BodyCloner::new(body);
     let slots: Vec<Slot> = body.slots.values().map(|&data| func.slots.push(data)).collect();
     let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut made = Vec::new();
     for &block in body.layout.blocks() {
-        let copy = func.dfg.make_block();
+        let copy = cloner.block(func, block);
         if body.layout.is_cold(block) {
             func.layout.set_cold(copy);
         }
-        blocks[block] = Some(copy);
-        for &param in body.dfg.params(block) {
-            values[param] = Some(func.dfg.append_param(copy, body.dfg.ty(param)));
-        }
+        made.push((copy, Vec::with_capacity(body.layout.insts(block).len())));
     }
-    let mut copies: Vec<(Inst, bool)> = Vec::new();
-    let mut made = Vec::new();
-    for &block in body.layout.blocks() {
-        let Some(to) = blocks[block] else { unreachable!("broken invariant: block not copied") };
-        let mut insts = Vec::with_capacity(body.layout.insts(block).len());
+    let mut returns = Vec::new();
+    for (&block, (_, insts)) in body.layout.blocks().iter().zip(&mut made) {
         for &inst in body.layout.insts(block) {
             let mut data = body.dfg.inst(inst).clone();
+            if let Imm::Slot(slot) = &mut data.imm {
+                *slot = slots[slot.index()];
+            }
+            if let Imm::Barrier(info) = &mut data.imm {
+                info.id = *barriers.entry(info.id).or_insert_with(|| func.fresh_barrier());
+            }
             let is_return = data.op == Opcode::Ret;
-            if is_return {
-                data = jump_to(next, data.args.to_vec());
-            }
-            match &mut data.imm {
-                Imm::Slot(slot) => *slot = slots[cranelift_entity::EntityRef::index(*slot)],
-                Imm::Const(id) => *id = func.dfg.make_const(body.dfg.constant(*id).clone()),
-                Imm::Barrier(info) => {
-                    info.id = *barriers.entry(info.id).or_insert_with(|| func.fresh_barrier());
-                }
-                _ => (),
-            }
-            let types: Vec<_> = body.dfg.results(inst).iter().map(|&v| body.dfg.ty(v)).collect();
-            let copy = func.dfg.make_inst(data, &types);
+            let copy = cloner.inst(func, inst, data);
             func.locs[copy] = body.locs[inst];
-            for (&old, &new) in body.dfg.results(inst).iter().zip(func.dfg.results(copy)) {
-                values[old] = Some(new);
-            }
             insts.push(copy);
-            copies.push((copy, is_return));
-        }
-        made.push((to, insts));
-    }
-    // The targets of copied branches are still the callee's blocks, except for those of returns.
-    for (copy, is_return) in copies {
-        if !is_return {
-            for target in func.dfg.targets_mut(copy) {
-                let Some(block) = blocks[target.block] else { unreachable!("broken invariant: target not copied") };
-                target.block = block;
+            if is_return {
+                returns.push(copy);
             }
         }
-        func.dfg.map_uses(copy, |v| match values[v] {
-            Some(new) => new,
-            None => unreachable!("broken invariant: {v} not copied"),
-        });
     }
-    for (value, name) in &body.names {
-        if let Some(copy) = values[*value] {
+    cloner.finish(func);
+    for inst in returns {
+        let values = func.dfg.inst(inst).args.to_vec();
+        func.dfg.replace_inst(inst, jump_to(next, values));
+    }
+    for (&value, name) in &body.names {
+        if let Some(copy) = cloner.value(value) {
             func.names.insert(copy, name.clone());
         }
     }

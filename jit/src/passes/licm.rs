@@ -5,12 +5,13 @@
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, MemInfo, Opcode};
+use clift_kir::{Block, Function, Imm, Inst, MemInfo, Opcode};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashSet;
 
 use super::Changed;
+use super::loop_form::merge_edges;
 use super::memory::{Escapes, LoopWrites, Place};
 use super::util::{is_invariant_load, is_speculatable_load};
 
@@ -125,21 +126,7 @@ fn make_preheader(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId
     if outside.is_empty() || preheader(func, cfg, loops, id).is_some() {
         return None;
     }
-    let block = func.dfg.make_block();
-    let types: Vec<_> = func.dfg.params(header).iter().map(|&p| func.dfg.ty(p)).collect();
-    let params: Vec<_> = types.into_iter().map(|ty| func.dfg.append_param(block, ty)).collect();
-    let jump = InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(BlockCall::new(header, &params)) };
-    let jump = func.dfg.make_inst(jump, &[]);
-    for from in outside {
-        let Some(terminator) = func.layout.terminator(from) else { continue };
-        for target in func.dfg.targets_mut(terminator) {
-            if target.block == header {
-                target.block = block;
-            }
-        }
-    }
-    func.layout.append_inst(block, jump);
-    Some(block)
+    Some(merge_edges(func, &outside, header))
 }
 
 /// Inserts new blocks directly before others.

@@ -9,7 +9,7 @@
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers, Loop, LoopForest, LoopId};
 use clift_kir::ssa::SsaBuilder;
-use clift_kir::{Block, BlockCall, Builder, Function, Inst, Value};
+use clift_kir::{Block, BlockCall, Builder, Function, Inst, Type, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -56,12 +56,12 @@ fn redirect(func: &mut Function, preds: &[Block], to: Block) {
     {
         return;
     }
-    let middle = func.dfg.make_block();
     if let &[pred] = preds
         && !is_repeated_target(func, pred, to)
         && let Some(terminator) = func.layout.terminator(pred)
     {
         // A single edge: the new block can pass its arguments itself.
+        let middle = func.dfg.make_block();
         let edge = func.dfg.targets_mut(terminator).into_iter().find(|call| call.block == to);
         let moved = edge.map(|edge| std::mem::replace(edge, BlockCall::new(middle, &[])));
         if let Some(call) = moved {
@@ -70,15 +70,15 @@ fn redirect(func: &mut Function, preds: &[Block], to: Block) {
         }
         return;
     }
-    let params: Vec<Value> = func.dfg.params(to).to_vec();
-    let passed: Vec<Value> = params
-        .iter()
-        .map(|&param| {
-            let ty = func.dfg.ty(param);
-            func.dfg.append_param(middle, ty)
-        })
-        .collect();
+    let middle = merge_edges(func, preds, to);
     func.layout.append_block(middle);
+}
+
+/// Redirects the edges from `preds` to `to` through a new block, which is not in the layout yet.
+pub(super) fn merge_edges(func: &mut Function, preds: &[Block], to: Block) -> Block {
+    let middle = func.dfg.make_block();
+    let types: Vec<Type> = func.dfg.params(to).iter().map(|&param| func.dfg.ty(param)).collect();
+    let passed: Vec<Value> = types.into_iter().map(|ty| func.dfg.append_param(middle, ty)).collect();
     Builder::at_end(func, middle).jump(to, &passed);
     for &pred in preds {
         let Some(terminator) = func.layout.terminator(pred) else { continue };
@@ -88,6 +88,7 @@ fn redirect(func: &mut Function, preds: &[Block], to: Block) {
             }
         }
     }
+    middle
 }
 
 /// Lets all edges from a loop to one block outside go through a block without other predecessors.

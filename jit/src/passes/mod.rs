@@ -26,7 +26,7 @@ mod trip_count;
 mod unroll;
 mod util;
 
-pub(crate) use util::{Replacements, clone_inst};
+pub(crate) use util::Replacements;
 
 use clift_kir::{Function, Global, GlobalData, Module};
 use cranelift_entity::PrimaryMap;

@@ -20,12 +20,12 @@
 mod exit_test;
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
+use clift_kir::clone::clone_inst;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Changed;
 use super::loop_form;
-use super::util::clone_inst;
 
 /// The most instructions of a test, constants apart.
 const MAX_TEST: usize = 24;

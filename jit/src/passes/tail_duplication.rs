@@ -22,12 +22,12 @@
 //! would be large are left unchanged.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, Frontiers, LoopForest};
+use clift_kir::clone::clone_inst;
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Changed;
-use super::util::clone_inst;
 
 /// The least number of cases. With fewer, there is no jump table, and branch prediction works well.
 const MIN_CASES: usize = 4;

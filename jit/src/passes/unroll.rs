@@ -16,11 +16,12 @@
 //! regions of their own. A kernel grows by at most [`MAX_GROWTH`] instructions.
 
 use clift_kir::analysis::{Cold, LoopForest, LoopId};
+use clift_kir::clone::clone_inst;
 use clift_kir::{Block, Effects, Function, Inst, Opcode, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
-use super::util::{clone_inst, set_jump};
+use super::util::set_jump;
 use super::{Changed, loop_form};
 
 /// The most instructions of all copies of a loop.

@@ -86,13 +86,3 @@ pub(super) fn is_speculatable_load(func: &Function, inst: Inst) -> bool {
 pub(super) fn set_jump(func: &mut Function, inst: Inst, call: BlockCall) {
     func.dfg.replace_inst(inst, InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(call) });
 }
-
-/// A copy of an instruction, which is not in the layout yet.
-pub(crate) fn clone_inst(func: &mut Function, inst: Inst, rename: impl FnMut(Value) -> Value) -> Inst {
-    let data = func.dfg.inst(inst).clone();
-    let types: Vec<_> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
-    let clone = func.dfg.make_inst(data, &types);
-    func.dfg.map_uses(clone, rename);
-    func.locs[clone] = func.locs[inst];
-    clone
-}

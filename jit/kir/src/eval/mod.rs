@@ -12,6 +12,7 @@ pub mod whole;
 use smallvec::SmallVec;
 
 use crate::inst::{AtomicOp, Imm, Rounding};
+use crate::ops::Meaning;
 use crate::types::{Elem, Type};
 
 /// Lanes of one value.
@@ -50,23 +51,12 @@ pub fn lib_call(cx: &LaneCx<'_>, args: &[u64]) -> u64 {
 /// Combines two values by an atomic operation or a step of a reduction.
 pub fn combine(op: AtomicOp, elem: Elem, old: u64, operand: u64) -> u64 {
     let cx = LaneCx { imm: &Imm::None, src: elem, dst: elem };
-    let args = [old, operand];
-    match op {
-        AtomicOp::Xchg => operand,
-        AtomicOp::Add => int::add(&cx, &args),
-        AtomicOp::Sub => int::sub(&cx, &args),
-        AtomicOp::Mul => int::mul(&cx, &args),
-        AtomicOp::And => int::and(&cx, &args),
-        AtomicOp::Or => int::or(&cx, &args),
-        AtomicOp::Xor => int::xor(&cx, &args),
-        AtomicOp::Smin => int::smin(&cx, &args),
-        AtomicOp::Smax => int::smax(&cx, &args),
-        AtomicOp::Umin => int::umin(&cx, &args),
-        AtomicOp::Umax => int::umax(&cx, &args),
-        AtomicOp::Fadd => float::add(&cx, &args),
-        AtomicOp::Fmul => float::mul(&cx, &args),
-        AtomicOp::Fmin => float::min(&cx, &args),
-        AtomicOp::Fmax => float::max(&cx, &args),
+    let Some(op) = op.combines_by() else { return operand };
+    match op.info().meaning {
+        Meaning::Lanes(compute) => compute(&cx, &[old, operand]),
+        Meaning::Whole(_) | Meaning::Query | Meaning::Memory | Meaning::Control => {
+            unreachable!("broken invariant: {op:?} does not combine lanes")
+        }
     }
 }
 

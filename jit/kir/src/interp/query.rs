@@ -49,10 +49,7 @@ impl<'m> Machine<'m, '_> {
         let frame = frame(thread);
         let result = frame.func.dfg.result(inst);
         let place = &self.place;
-        let dim = match data.imm {
-            Imm::Dim(dim) => usize::from(dim),
-            _ => 0,
-        };
+        let dim = usize::from(data.imm.dim());
         let width = u64::from(self.options.sub_group_size.max(1));
         let items = |[x, y, z]: [u64; 3]| x.wrapping_mul(y).wrapping_mul(z);
         let bits = match op {

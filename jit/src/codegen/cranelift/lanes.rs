@@ -302,10 +302,8 @@ impl Translator<'_> {
             let bits = self.mask_bits(mask);
             let wanted = (1i64 << lanes) - 1;
             let bits = if self.ty(mask).lane_count() > lanes { self.pos.ins().band_imm_u(bits, wanted) } else { bits };
-            return match op {
-                Opcode::All => self.pos.ins().icmp_imm_u(IntCC::Equal, bits, wanted),
-                _ => self.pos.ins().icmp_imm_u(IntCC::NotEqual, bits, 0),
-            };
+            let (cond, other) = if op == Opcode::All { (IntCC::Equal, wanted) } else { (IntCC::NotEqual, 0) };
+            return self.pos.ins().icmp_imm_u(cond, bits, other);
         }
         if self.ty(mask).lane_count() > lanes {
             // In their widest form the first lanes alone fill the register.

@@ -7,7 +7,7 @@ use clift_kir::{
     Value,
 };
 
-use super::{Legalizer, SplitValue, carrier};
+use super::{Legalizer, SplitValue, carrier, without_flags};
 
 impl Legalizer<'_> {
     fn atomic_info(&self, inst: Inst) -> AtomicInfo {
@@ -149,24 +149,8 @@ impl Legalizer<'_> {
         let ty = value.ty;
         let bits = self.at().load(ty.as_int(), pointer, Self::plain(ty));
         let old = self.scalar_from_bits(bits, ty);
-        let (op, imm) = match op {
-            AtomicOp::Xchg => (None, Imm::None),
-            AtomicOp::Add => (Some(Opcode::Iadd), Imm::None),
-            AtomicOp::Sub => (Some(Opcode::Isub), Imm::None),
-            AtomicOp::And => (Some(Opcode::And), Imm::None),
-            AtomicOp::Or => (Some(Opcode::Or), Imm::None),
-            AtomicOp::Xor => (Some(Opcode::Xor), Imm::None),
-            AtomicOp::Smin => (Some(Opcode::Smin), Imm::None),
-            AtomicOp::Smax => (Some(Opcode::Smax), Imm::None),
-            AtomicOp::Umin => (Some(Opcode::Umin), Imm::None),
-            AtomicOp::Umax => (Some(Opcode::Umax), Imm::None),
-            AtomicOp::Fadd => (Some(Opcode::Fadd), Imm::Fp(FpFlags::empty())),
-            AtomicOp::Fmin => (Some(Opcode::Fmin), Imm::Fp(FpFlags::empty())),
-            AtomicOp::Fmax => (Some(Opcode::Fmax), Imm::Fp(FpFlags::empty())),
-            AtomicOp::Mul | AtomicOp::Fmul => unreachable!("broken invariant: atomic {op:?}"),
-        };
-        let new = match op {
-            Some(op) => self.lanewise(op, &imm, &[old.clone(), value.clone()], ty),
+        let new = match op.combines_by() {
+            Some(op) => self.lanewise(op, &without_flags(op), &[old.clone(), value.clone()], ty),
             None => value.clone(),
         };
         let new = self.scalar_bits(&new);

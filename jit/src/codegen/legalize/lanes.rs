@@ -1,10 +1,10 @@
 //! Movement between lanes: changing the size of parts, selection, dynamic lanes, tests of masks, reductions.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{AtomicOp, Elem, FpFlags, Imm, Inst, MemInfo, Opcode, Type, Value};
+use clift_kir::{Elem, Imm, Inst, MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;
 
-use super::{Legalizer, SplitValue, carrier};
+use super::{Legalizer, SplitValue, carrier, without_flags};
 
 impl Legalizer<'_> {
     /// One lane as a scalar.
@@ -440,29 +440,15 @@ impl Legalizer<'_> {
         let Imm::Reduce(how) = data.imm else { unreachable!("broken invariant: reduce without an operation") };
         let split = self.get(data.args[0]);
         let elem = split.ty.lane();
-        let (op, in_order) = match how {
-            AtomicOp::Add => (Opcode::Iadd, false),
-            AtomicOp::Mul => (Opcode::Imul, false),
-            AtomicOp::And => (Opcode::And, false),
-            AtomicOp::Or => (Opcode::Or, false),
-            AtomicOp::Xor => (Opcode::Xor, false),
-            AtomicOp::Smin => (Opcode::Smin, false),
-            AtomicOp::Smax => (Opcode::Smax, false),
-            AtomicOp::Umin => (Opcode::Umin, false),
-            AtomicOp::Umax => (Opcode::Umax, false),
-            AtomicOp::Fadd => (Opcode::Fadd, true),
-            AtomicOp::Fmul => (Opcode::Fmul, true),
-            AtomicOp::Fmin => (Opcode::Fmin, true),
-            AtomicOp::Fmax => (Opcode::Fmax, true),
-            AtomicOp::Xchg | AtomicOp::Sub => unreachable!("broken invariant: reduction by {how:?}"),
-        };
-        let imm = match op {
-            Opcode::Fadd | Opcode::Fmul | Opcode::Fmin | Opcode::Fmax => Imm::Fp(FpFlags::empty()),
-            _ => Imm::None,
-        };
+        let Some(op) = how.combines_by() else { unreachable!("broken invariant: reduction by {how:?}") };
+        let imm = without_flags(op);
         // Full parts are combined as vectors first if the order does not matter.
         let mut split = split;
-        if !in_order && split.chunk > 1 && split.parts.len() > 1 && split.used(split.parts.len() - 1) == split.chunk {
+        if !elem.is_float()
+            && split.chunk > 1
+            && split.parts.len() > 1
+            && split.used(split.parts.len() - 1) == split.chunk
+        {
             let ty = split.ty.with_lanes(split.chunk);
             let mut sum = SplitValue { ty, chunk: split.chunk, parts: SmallVec::from_slice(&[split.parts[0]]) };
             for &part in &split.parts[1..] {

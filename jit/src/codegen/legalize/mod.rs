@@ -40,7 +40,9 @@ use std::collections::VecDeque;
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ConstData;
 use clift_kir::ops::{AddressOp, CallOp, ConvertOp, LaneOp, LeafOp, MemoryOp, OpClass, SyncOp};
-use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Loc, Opcode, Slot, SlotData, Space, Stage, Type, Value};
+use clift_kir::{
+    Block, Builder, Elem, FpFlags, Function, Imm, Inst, Loc, Opcode, Slot, SlotData, Space, Stage, Type, Value,
+};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
@@ -392,6 +394,11 @@ pub(super) fn native_lane(op: LaneOp) -> bool {
         | LaneOp::MaskBits => true,
         LaneOp::ExtractDyn | LaneOp::InsertDyn | LaneOp::Reduce => false,
     }
+}
+
+/// The immediate of arithmetic without flags.
+fn without_flags(op: Opcode) -> Imm {
+    if matches!(op.class(), OpClass::Float(_)) { Imm::Fp(FpFlags::empty()) } else { Imm::None }
 }
 
 /// Whether backends with vectors support an op without operands.

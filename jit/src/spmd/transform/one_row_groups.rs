@@ -8,7 +8,7 @@
 //! Deliberately not here: the loop over the row ([`Packing::one_row`](crate::spmd::workgroup::Packing::one_row)).
 
 use clift_kir::ops::QueryOp;
-use clift_kir::{Builder, Function, Imm, Opcode, Type, Value};
+use clift_kir::{Builder, Function, Opcode, Type, Value};
 
 use crate::passes::Replacements;
 use crate::spmd::class::{Class, class};
@@ -22,11 +22,7 @@ pub(crate) fn run(kernel: &Function) -> Function {
         for inst in func.layout.insts(block).to_vec() {
             let data = func.dfg.inst(inst);
             let Class::Query(query) = class(data.op) else { continue };
-            let dim = match data.imm {
-                Imm::Dim(dim) => dim,
-                _ => 0,
-            };
-            if let Some(id) = ItemId::of(query, dim) {
+            if let Some(id) = ItemId::of(query, data.imm.dim()) {
                 queries.push((block, inst, id));
             }
         }

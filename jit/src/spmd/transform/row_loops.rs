@@ -15,6 +15,7 @@
 //! either it cannot be, or a test before the loop shows for the iterations to come that it is not.
 
 use clift_kir::analysis::{Loop, LoopId};
+use clift_kir::clone::clone_inst;
 use clift_kir::dfg::ValueDef;
 use clift_kir::{
     Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value,
@@ -23,7 +24,6 @@ use clift_kir::{
 use rustc_hash::FxHashMap;
 
 use super::normalize::{self, NormalForm};
-use crate::passes::clone_inst;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::vectorize::widen::record_step;

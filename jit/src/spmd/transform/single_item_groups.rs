@@ -13,16 +13,16 @@
 
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::identity;
-use clift_kir::ops::QueryOp;
+use clift_kir::ops::{MemoryOp, OpClass, QueryOp};
 use clift_kir::{
-    AtomicOp, Block, Builder, Elem, Function, Global, Imm, Inst, InstData, IntCond, MemInfo, Module, Opcode, Slot,
-    SlotData, Space, Type, Value,
+    Block, Builder, Elem, Function, Global, Imm, Inst, InstData, IntCond, MemInfo, Module, Opcode, Slot, SlotData,
+    Space, Type, Value,
 };
 use rustc_hash::FxHashMap;
 
 use crate::passes::Replacements;
 use crate::spmd::class::{Class, class};
-use crate::spmd::workgroup::collectives::{Collective, CollectiveKind, combine, observes_sub_groups};
+use crate::spmd::workgroup::collectives::{Collective, CollectiveKind, observes_sub_groups};
 use crate::spmd::workgroup::fence;
 use crate::spmd::workgroup::regions::beyond_group;
 
@@ -133,10 +133,7 @@ impl Rewrite<'_> {
         let known = |func: &mut Function, value| {
             become_constant(func, inst, ConstData::splat(func.dfg.ty(result), value));
         };
-        let dim = match *imm {
-            Imm::Dim(dim) => dim,
-            _ => 0,
-        };
+        let dim = imm.dim();
         match query {
             QueryOp::LocalId | QueryOp::LocalLinearId => known(func, 0),
             QueryOp::LocalSize | QueryOp::EnqueuedLocalSize => known(func, 1),
@@ -176,32 +173,37 @@ impl Rewrite<'_> {
         let Some(ty) = result.or(data.args.get(1).copied()).map(|value| func.dfg.ty(value)) else { return };
         let mem = MemInfo::aligned(ty.bytes());
         let mut b = before(func, block, inst);
-        let old = match data.op {
-            Opcode::AtomicLoad => b.load(ty, pointer, mem),
-            Opcode::AtomicStore => {
+        let OpClass::Memory(op) = data.op.class() else { return };
+        let old = match op {
+            MemoryOp::AtomicLoad => b.load(ty, pointer, mem),
+            MemoryOp::AtomicStore => {
                 b.store(pointer, data.args[1], mem);
                 func.layout.remove_inst(inst);
                 return;
             }
-            Opcode::AtomicRmw => {
+            MemoryOp::AtomicRmw => {
                 let old = b.load(ty, pointer, mem);
                 let operand = data.args[1];
-                let new = match info.op {
-                    AtomicOp::Xchg => operand,
-                    AtomicOp::Sub => b.int2(Opcode::Isub, old, operand),
-                    other => combine(&mut b, other, old, operand),
-                };
+                let new = b.combine(info.op, old, operand);
                 b.store(pointer, new, mem);
                 old
             }
-            Opcode::AtomicCmpxchg => {
+            MemoryOp::AtomicCmpxchg => {
                 let old = b.load(ty, pointer, mem);
                 let same = b.icmp(IntCond::Eq, old, data.args[1]);
                 let new = b.select(same, data.args[2], old);
                 b.store(pointer, new, mem);
                 old
             }
-            _ => return,
+            MemoryOp::Load
+            | MemoryOp::Store
+            | MemoryOp::MaskedLoad
+            | MemoryOp::MaskedStore
+            | MemoryOp::Gather
+            | MemoryOp::Scatter
+            | MemoryOp::Memcpy
+            | MemoryOp::Memset
+            | MemoryOp::Fence => return,
         };
         if let Some(result) = result {
             self.replacements.set(result, old);

@@ -22,6 +22,7 @@
 //! slow copy has versions again, one for each power that is smaller than a pack.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
+use clift_kir::clone::clone_inst;
 use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::inst::Imm;
 use clift_kir::ssa::SsaBuilder;
@@ -501,18 +502,13 @@ fn copy_inst(
     copies: &mut FxHashMap<Value, Value>,
     places: &FxHashMap<Block, Block>,
 ) -> Inst {
-    let data = func.dfg.inst(inst).clone();
-    let results = func.dfg.results(inst).to_vec();
-    let types: Vec<Type> = results.iter().map(|&value| func.dfg.ty(value)).collect();
-    let new = func.dfg.make_inst(data, &types);
-    func.dfg.map_uses(new, |value| copies.get(&value).copied().unwrap_or(value));
+    let new = clone_inst(func, inst, |value| copies.get(&value).copied().unwrap_or(value));
     for target in func.dfg.targets_mut(new) {
         if let Some(&place) = places.get(&target.block) {
             target.block = place;
         }
     }
-    func.locs[new] = func.locs[inst];
-    for (old, copy) in results.into_iter().zip(func.dfg.results(new).to_vec()) {
+    for (old, copy) in func.dfg.results(inst).to_vec().into_iter().zip(func.dfg.results(new).to_vec()) {
         if let Some(name) = func.names.get(&old).cloned() {
             func.names.insert(copy, name);
         }

@@ -9,7 +9,7 @@ use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::identity;
 use clift_kir::{
-    AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, KernelData, MemScope, Opcode, Space, Type, Value,
+    AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, KernelData, MemScope, Opcode, Space, Type,
 };
 
 use crate::passes::Replacements;
@@ -119,26 +119,6 @@ fn kind(op: Opcode) -> Option<CollectiveKind> {
     ]
     .into_iter()
     .find_map(|(known, kind)| (known == op).then_some(kind))
-}
-
-/// Combines two values.
-pub(crate) fn combine(b: &mut Builder<'_>, op: AtomicOp, x: Value, y: Value) -> Value {
-    match op {
-        AtomicOp::Add => b.int2(Opcode::Iadd, x, y),
-        AtomicOp::Mul => b.int2(Opcode::Imul, x, y),
-        AtomicOp::And => b.int2(Opcode::And, x, y),
-        AtomicOp::Or => b.int2(Opcode::Or, x, y),
-        AtomicOp::Xor => b.int2(Opcode::Xor, x, y),
-        AtomicOp::Smin => b.int2(Opcode::Smin, x, y),
-        AtomicOp::Smax => b.int2(Opcode::Smax, x, y),
-        AtomicOp::Umin => b.int2(Opcode::Umin, x, y),
-        AtomicOp::Umax => b.int2(Opcode::Umax, x, y),
-        AtomicOp::Fadd => b.float2(Opcode::Fadd, x, y),
-        AtomicOp::Fmul => b.float2(Opcode::Fmul, x, y),
-        AtomicOp::Fmin => b.float2(Opcode::Fmin, x, y),
-        AtomicOp::Fmax => b.float2(Opcode::Fmax, x, y),
-        AtomicOp::Xchg | AtomicOp::Sub => unreachable!("broken invariant: {op:?} combines nothing"),
-    }
 }
 
 /// Replaces the operations of sub-groups for sub-groups of one work-item: the result is the work-item's own operand.

@@ -691,8 +691,7 @@ impl<'a> GroupEnv<'a> {
             (Class::ArgAddr, &Imm::Offset(offset)) => Some(self.arg_addr(offset)),
             (Class::SlotAddr, &Imm::Slot(slot)) => Some(self.slot_addr(levels, slot)),
             (Class::GlobalAddr, &Imm::Global(global)) => Some(self.global_addr(global)),
-            (Class::Query(query), &Imm::Dim(dim)) => Some(self.query(levels, query, dim)),
-            (Class::Query(query), _) => Some(self.query(levels, query, 0)),
+            (Class::Query(query), imm) => Some(self.query(levels, query, imm.dim())),
             (
                 Class::Constant
                 | Class::Arg

@@ -30,7 +30,7 @@ use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 use super::Packing;
-use super::collectives::{Collective, CollectiveKind, combine};
+use super::collectives::{Collective, CollectiveKind};
 use super::context::{ContextLayout, Kept, memory_type, slot_align};
 use super::env::{GroupEnv, Levels, LocalLayout};
 use super::regions::{Region, RegionId, Regions};
@@ -523,7 +523,7 @@ impl<'a> Loops<'a> {
         };
         let mut b = self.env.at(at);
         b.set_loc(self.regions.func.locs[inst]);
-        let after = combine(&mut b, collective.operation.op, collective.before, own);
+        let after = b.combine(collective.operation.op, collective.before, own);
         collective.after = Some(after);
         let (result, value) = match collective.operation.kind {
             CollectiveKind::Reduction | CollectiveKind::InclusiveScan => (collective.result, after),
@@ -578,15 +578,7 @@ impl<'a> Loops<'a> {
                 call.block = body.blocks[&call.block];
             }
         };
-        match &mut imm {
-            Imm::Jump(call) => target(call),
-            Imm::Branch(calls) => calls.iter_mut().for_each(&mut target),
-            Imm::Switch(switch) => {
-                switch.cases.iter_mut().for_each(|(_, call)| target(call));
-                target(&mut switch.default);
-            }
-            _ => unreachable!("broken invariant: a branch without targets"),
-        }
+        imm.targets_mut().into_iter().for_each(&mut target);
         let args: Vec<Value> = data.args.iter().map(|&arg| self.operand(body, block, arg)).collect();
         let mut b = self.env.at(copy);
         b.set_loc(func.locs[inst]);

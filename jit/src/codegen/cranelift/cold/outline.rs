@@ -13,7 +13,8 @@
 //! (`compile.rs`).
 
 use clift_kir::analysis::{Cfg, Cold};
-use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Stage, Type, Value};
+use clift_kir::clone::BodyCloner;
+use clift_kir::{Block, Builder, Function, Opcode, Stage, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -76,7 +77,7 @@ impl OutlinedFunctions {
         for (head, blocks) in regions {
             let Some(next) = next_of(func, &blocks) else { continue };
             let number = outline.all.len() as u32;
-            let outlined = Copier::new(func).outline(number, head, &blocks, next);
+            let outlined = outlined(func, number, head, &blocks, next);
             if outlined.values() > MAX_VALUES {
                 continue;
             }
@@ -142,104 +143,65 @@ fn is_pure_or_branch(op: Opcode) -> bool {
     }
 }
 
-/// Copies blocks into a new function.
-struct Copier<'a> {
-    old: &'a Function,
-    new: Function,
-    values: FxHashMap<Value, Value>,
-    blocks: FxHashMap<Block, Block>,
+/// Copies blocks to a function of their own.
+fn outlined(old: &Function, number: u32, head: Block, blocks: &[Block], next: Block) -> OutlinedFunction {
+    let mut new = Function::new("", &[]);
+    new.stage = Stage::Legal;
+    new.returns = old.dfg.params(next).iter().map(|&param| old.dfg.ty(param)).collect();
+    let entry = new.append_block();
+    let mut cloner = BodyCloner::new(old);
+    let mut copies = Vec::with_capacity(blocks.len());
+    for &block in blocks {
+        let copy = cloner.block(&mut new, block);
+        new.layout.append_block(copy);
+        copies.push(copy);
+    }
+    // The inputs: outside values in the order of their uses, then the parameters of the head.
+    let mut inputs = Vec::new();
+    let defined: FxHashSet<Value> = defined_in(old, blocks);
+    for &block in blocks {
+        for &inst in old.layout.insts(block) {
+            old.dfg.for_each_use(inst, |value| {
+                if !defined.contains(&value) && cloner.value(value).is_none() {
+                    let here = import(old, &mut new, entry, value, &mut inputs);
+                    cloner.set_value(value, here);
+                }
+            });
+        }
+    }
+    let mut first = Vec::new();
+    for &param in old.dfg.params(head) {
+        first.push(new.dfg.append_param(entry, old.dfg.ty(param)));
+        inputs.push(param);
+    }
+    let exit = new.append_block();
+    let outputs: Vec<Value> = new.returns.clone().into_iter().map(|ty| new.dfg.append_param(exit, ty)).collect();
+    cloner.set_block(next, exit);
+    let copied = blocks.iter().zip(&copies).find(|&(&block, _)| block == head);
+    let Some((_, &copied)) = copied else { unreachable!("broken invariant: a region contains its head") };
+    Builder::at_end(&mut new, entry).jump(copied, &first);
+    for (&block, &copy) in blocks.iter().zip(&copies) {
+        for &inst in old.layout.insts(block) {
+            let made = cloner.inst(&mut new, inst, old.dfg.inst(inst).clone());
+            new.layout.append_inst(copy, made);
+        }
+    }
+    cloner.finish(&mut new);
+    Builder::at_end(&mut new, exit).ret(&outputs);
+    OutlinedFunction { number, func: new, inputs, next }
 }
 
-impl<'a> Copier<'a> {
-    fn new(old: &'a Function) -> Copier<'a> {
-        let mut new = Function::new("", &[]);
-        new.stage = Stage::Legal;
-        Copier { old, new, values: FxHashMap::default(), blocks: FxHashMap::default() }
-    }
+/// The values that blocks define.
+fn defined_in(func: &Function, blocks: &[Block]) -> FxHashSet<Value> {
+    let insts = blocks.iter().flat_map(|&block| func.layout.insts(block));
+    insts.flat_map(|&inst| func.dfg.results(inst)).copied().collect()
+}
 
-    fn outline(mut self, number: u32, head: Block, blocks: &[Block], next: Block) -> OutlinedFunction {
-        let old = self.old;
-        self.new.returns = old.dfg.params(next).iter().map(|&param| old.dfg.ty(param)).collect();
-        let entry = self.new.append_block();
-        for &block in blocks {
-            let copy = self.new.append_block();
-            self.blocks.insert(block, copy);
-            for &param in old.dfg.params(block) {
-                let value = self.new.dfg.append_param(copy, old.dfg.ty(param));
-                self.values.insert(param, value);
-            }
-        }
-        // The inputs: outside values in the order of their uses, then the parameters of the head.
-        let mut inputs = Vec::new();
-        let defined: FxHashSet<Value> = self.defined_in(blocks);
-        for &block in blocks {
-            for &inst in old.layout.insts(block) {
-                old.dfg.for_each_use(inst, |value| {
-                    if !defined.contains(&value) && !self.values.contains_key(&value) {
-                        let here = self.import(entry, value, &mut inputs);
-                        self.values.insert(value, here);
-                    }
-                });
-            }
-        }
-        let mut first = Vec::new();
-        for &param in old.dfg.params(head) {
-            first.push(self.new.dfg.append_param(entry, old.dfg.ty(param)));
-            inputs.push(param);
-        }
-        let exit = self.new.append_block();
-        let outputs: Vec<Value> =
-            self.new.returns.clone().into_iter().map(|ty| self.new.dfg.append_param(exit, ty)).collect();
-        self.blocks.insert(next, exit);
-        let copied = self.blocks[&head];
-        self.append(entry, Opcode::Jump, &[], Imm::Jump(BlockCall::new(copied, &first)), &[]);
-        for &block in blocks {
-            for &inst in old.layout.insts(block) {
-                self.copy(inst, self.blocks[&block]);
-            }
-        }
-        self.append(exit, Opcode::Ret, &outputs, Imm::None, &[]);
-        OutlinedFunction { number, func: self.new, inputs, next }
+/// Makes an outside value available: rematerializes a constant, adds an input for any other value.
+fn import(old: &Function, new: &mut Function, entry: Block, value: Value, inputs: &mut Vec<Value>) -> Value {
+    if let Some(data) = old.dfg.as_const(value) {
+        return Builder::at_end(new, entry).constant(data.clone());
     }
-
-    /// The values that the blocks define.
-    fn defined_in(&self, blocks: &[Block]) -> FxHashSet<Value> {
-        let old = self.old;
-        let results = blocks.iter().flat_map(|&block| old.layout.insts(block));
-        results.flat_map(|&inst| old.dfg.results(inst)).copied().collect()
-    }
-
-    /// Makes an outside value available: rematerializes a constant, adds an input for any other value.
-    fn import(&mut self, entry: Block, value: Value, inputs: &mut Vec<Value>) -> Value {
-        let old = self.old;
-        if let Some(data) = old.dfg.as_const(value) {
-            let constant = self.new.dfg.make_const(data.clone());
-            return self.append(entry, Opcode::Const, &[], Imm::Const(constant), &[data.ty])[0];
-        }
-        inputs.push(value);
-        self.new.dfg.append_param(entry, old.dfg.ty(value))
-    }
-
-    fn copy(&mut self, inst: Inst, to: Block) {
-        let old = self.old;
-        let data = old.dfg.inst(inst);
-        let types: Vec<Type> = old.dfg.results(inst).iter().map(|&value| old.dfg.ty(value)).collect();
-        let imm = match &data.imm {
-            Imm::Const(id) => Imm::Const(self.new.dfg.make_const(old.dfg.constant(*id).clone())),
-            imm => imm.clone(),
-        };
-        let results = self.append(to, data.op, &data.args, imm, &types);
-        self.values.extend(old.dfg.results(inst).iter().copied().zip(results));
-        let Some(&copy) = self.new.layout.insts(to).last() else { unreachable!("broken invariant: nothing copied") };
-        for target in self.new.dfg.targets_mut(copy) {
-            target.block = self.blocks[&target.block];
-        }
-        self.new.dfg.map_uses(copy, |value| self.values[&value]);
-    }
-
-    fn append(&mut self, block: Block, op: Opcode, args: &[Value], imm: Imm, types: &[Type]) -> Vec<Value> {
-        let inst = self.new.dfg.make_inst(InstData { op, args: args.iter().copied().collect(), imm }, types);
-        self.new.layout.append_inst(block, inst);
-        self.new.dfg.results(inst).to_vec()
-    }
+    inputs.push(value);
+    new.dfg.append_param(entry, old.dfg.ty(value))
 }

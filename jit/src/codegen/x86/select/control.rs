@@ -47,10 +47,8 @@ impl Selector<'_> {
         if self.fused.contains(cond)
             && let Some(test) = self.legal.dfg.def_inst(cond)
         {
-            return match self.legal.dfg.inst(test).op {
-                Opcode::Icmp => self.compare_scalars(test),
-                _ => self.test_mask(test),
-            };
+            let compares = self.legal.dfg.inst(test).op == Opcode::Icmp;
+            return if compares { self.compare_scalars(test) } else { self.test_mask(test) };
         }
         let value = self.get(cond);
         self.flags(t::TEST, OperandSize::S32, value, RegMem::Register(value));

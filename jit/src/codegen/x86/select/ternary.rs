@@ -4,7 +4,9 @@
 //! its operands while there are at most three leaves. Values that all users absorb are then dead.
 
 use clift_kir::analysis::UseCounts;
-use clift_kir::{Function, Inst, Opcode, Type, Value};
+use clift_kir::eval::LaneCx;
+use clift_kir::ops::Meaning;
+use clift_kir::{Elem, Function, Imm, Inst, InstData, Opcode, Type, Value};
 use regalloc2::VReg;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -39,19 +41,21 @@ impl Cone {
         Cone { leaves: smallvec![Leaf { value, uses: 1 }], table: 0xf0 }
     }
 
-    /// The result if leaf `k` of `leaves` is bit `2 - k` of `index`.
-    fn evaluate(&self, leaves: &[Leaf], index: u8) -> bool {
-        let mut own = 0;
-        for (k, leaf) in self.leaves.iter().enumerate() {
-            if let Some(at) = leaves.iter().position(|other| other.value == leaf.value) {
-                own |= (index >> (2 - at) & 1) << (2 - k);
+    /// The truth table over other leaves, which contain these.
+    fn table_over(&self, leaves: &[Leaf]) -> u8 {
+        (0..8u8).fold(0, |table, index| {
+            let mut own = 0;
+            for (k, leaf) in self.leaves.iter().enumerate() {
+                if let Some(at) = leaves.iter().position(|other| other.value == leaf.value) {
+                    own |= (index >> (2 - at) & 1) << (2 - k);
+                }
             }
-        }
-        self.table >> own & 1 != 0
+            table | (self.table >> own & 1) << index
+        })
     }
 
     /// The cone of an op on the expressions of its operands, if there are not too many leaves.
-    fn combine(func: &Function, op: BitwiseOp, operands: &[&Cone]) -> Option<Cone> {
+    fn combine(func: &Function, op: Opcode, operands: &[&Cone]) -> Option<Cone> {
         let mut leaves: SmallVec<[Leaf; LEAVES]> = SmallVec::new();
         for &leaf in operands.iter().flat_map(|cone| &cone.leaves) {
             match leaves.iter_mut().find(|other| other.value == leaf.value) {
@@ -64,41 +68,23 @@ impl Cone {
         if leaves.len() > LEAVES || constants > 1 {
             return None;
         }
-        let result = |index: u8| {
-            let operand = |number: usize| operands[number].evaluate(&leaves, index);
-            match op {
-                BitwiseOp::And => operand(0) && operand(1),
-                BitwiseOp::Or => operand(0) || operand(1),
-                BitwiseOp::Xor => operand(0) != operand(1),
-                BitwiseOp::Not => !operand(0),
-            }
+        let Meaning::Lanes(compute) = op.info().meaning else {
+            unreachable!("broken invariant: {op:?} is not a bitwise op")
         };
-        let table = (0..8).fold(0, |table, index| table | u8::from(result(index)) << index);
+        // The op of tables is the table of the op.
+        let tables: SmallVec<[u64; 2]> = operands.iter().map(|cone| cone.table_over(&leaves).into()).collect();
+        let table = compute(&LaneCx { imm: &Imm::None, src: Elem::I8, dst: Elem::I8 }, &tables) as u8;
         Some(Cone { leaves, table })
     }
 }
 
-/// The ops that expressions consist of.
-#[derive(Clone, Copy, Debug)]
-enum BitwiseOp {
-    And,
-    Or,
-    Xor,
-    Not,
-}
-
-/// The op of an instruction that is a bitwise op on vectors of integers.
-fn bitwise_op(func: &Function, inst: Inst) -> Option<BitwiseOp> {
+/// Whether an instruction is a bitwise op on vectors of integers.
+fn is_bitwise(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
-    let op = match data.op {
-        Opcode::And => BitwiseOp::And,
-        Opcode::Or => BitwiseOp::Or,
-        Opcode::Xor => BitwiseOp::Xor,
-        Opcode::Not => BitwiseOp::Not,
-        _ => return None,
-    };
-    let ty = func.dfg.ty(data.args[0]);
-    (ty.is_vector() && !ty.is_bool()).then_some(op)
+    matches!(data.op, Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not) && {
+        let ty = func.dfg.ty(data.args[0]);
+        ty.is_vector() && !ty.is_bool()
+    }
 }
 
 /// The cones of a function's bitwise ops that absorb at least one operand, by result.
@@ -122,8 +108,10 @@ fn absorb(
         // The cones of the block so far; those of other blocks' values would extend live ranges.
         let mut cones: FxHashMap<Value, Cone> = FxHashMap::default();
         for &inst in func.layout.insts(block) {
-            let Some(op) = bitwise_op(func, inst) else { continue };
-            let args = &func.dfg.inst(inst).args;
+            if !is_bitwise(func, inst) {
+                continue;
+            }
+            let InstData { op, args, .. } = func.dfg.inst(inst);
             let leaves: SmallVec<[Cone; 2]> = args.iter().map(|&arg| Cone::leaf(arg)).collect();
             let inner = |number: usize| {
                 let &arg = args.get(number)?;
@@ -135,7 +123,7 @@ fn absorb(
                 let absorbs = |number: usize| inner(number).filter(|_| choice[number]);
                 let operands: SmallVec<[&Cone; 2]> =
                     leaves.iter().enumerate().map(|(number, leaf)| absorbs(number).unwrap_or(leaf)).collect();
-                let cone = Cone::combine(func, op, &operands)?;
+                let cone = Cone::combine(func, *op, &operands)?;
                 Some((cone, [0, 1].map(|number| absorbs(number).is_some())))
             });
             let Some((cone, absorbs)) = best else { continue };

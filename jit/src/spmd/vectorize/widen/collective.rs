@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::Scope;
-use crate::spmd::workgroup::collectives::combine;
 
 /// How many definitions deep constants are searched.
 const MAX_DEPTH: u32 = 6;
@@ -175,7 +174,7 @@ impl Widener<'_> {
             } else {
                 (b.shuffle(pack, pack, &low), b.shuffle(pack, pack, &high))
             };
-            pack = combine(&mut b, op, low, high);
+            pack = b.combine(op, low, high);
             lanes = half;
         }
         pack
@@ -189,7 +188,7 @@ impl Widener<'_> {
             let lanes: SmallVec<[u8; 16]> = (0..self.width).map(|lane| (lane ^ step) as u8).collect();
             let mut b = self.at();
             let other = b.shuffle(pack, pack, &lanes);
-            pack = combine(&mut b, op, pack, other);
+            pack = b.combine(op, pack, other);
             step *= 2;
         }
         self.ints_to_bools(pack, to)
@@ -241,7 +240,7 @@ impl Widener<'_> {
                 let mut b = self.at();
                 let part = b.extract(before, i as u32);
                 let part = b.splat(part, width);
-                *scan = combine(&mut b, info.op, part, *scan);
+                *scan = b.combine(info.op, part, *scan);
             }
         }
         WideForm::Packs(scanned.into_iter().map(|pack| self.ints_to_bools(pack, was_bool)).collect())
@@ -255,7 +254,7 @@ impl Widener<'_> {
         let mut step = 1;
         while step < self.width {
             let before = self.shift_up(pack, identity_pack, step);
-            pack = combine(&mut self.at(), op, before, pack);
+            pack = self.at().combine(op, before, pack);
             step *= 2;
         }
         pack

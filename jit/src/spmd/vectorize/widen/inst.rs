@@ -313,7 +313,7 @@ impl Widener<'_> {
                 smallvec![bits]
             }
             (Opcode::Reduce, &Imm::Reduce(op)) => {
-                smallvec![self.fold(&first, |this, a, b| this.combine(op, a, b))]
+                smallvec![self.fold(&first, |this, a, b| this.at().combine(op, a, b))]
             }
             (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} on components"),
         }

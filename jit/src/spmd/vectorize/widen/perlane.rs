@@ -212,7 +212,7 @@ impl Widener<'_> {
         let whole = b.extract(up_to, width - 1);
         let found = b.atomic_rmw(place, whole, info);
         let found = b.splat(found, width);
-        let each = self.combine(info.op, found, before);
+        let each = self.at().combine(info.op, found, before);
         self.set(result, WideForm::Packs(smallvec![each]));
         true
     }
@@ -241,28 +241,5 @@ impl Widener<'_> {
             self.set(result, WideForm::Uniform(made));
         }
         true
-    }
-
-    /// Combines two packs with the operation of an atomic or reduction.
-    pub(super) fn combine(&mut self, op: AtomicOp, a: Value, b: Value) -> Value {
-        let (opcode, float) = match op {
-            AtomicOp::Xchg => return b,
-            AtomicOp::Add => (Opcode::Iadd, false),
-            AtomicOp::Sub => (Opcode::Isub, false),
-            AtomicOp::Mul => (Opcode::Imul, false),
-            AtomicOp::And => (Opcode::And, false),
-            AtomicOp::Or => (Opcode::Or, false),
-            AtomicOp::Xor => (Opcode::Xor, false),
-            AtomicOp::Smin => (Opcode::Smin, false),
-            AtomicOp::Smax => (Opcode::Smax, false),
-            AtomicOp::Umin => (Opcode::Umin, false),
-            AtomicOp::Umax => (Opcode::Umax, false),
-            AtomicOp::Fadd => (Opcode::Fadd, true),
-            AtomicOp::Fmul => (Opcode::Fmul, true),
-            AtomicOp::Fmin => (Opcode::Fmin, true),
-            AtomicOp::Fmax => (Opcode::Fmax, true),
-        };
-        let mut at = self.at();
-        if float { at.float2(opcode, a, b) } else { at.int2(opcode, a, b) }
     }
 }
