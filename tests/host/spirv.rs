@@ -11,6 +11,7 @@ use opencl3::types::{CL_BLOCKING, cl_ulong};
 
 use clift_tests::session::{Session, session};
 
+const QUERY_LEVEL: &[u8] = include_bytes!("query_level.spv");
 const SPEC_CONSTANTS: &[u8] = include_bytes!("spec_constants.spv");
 
 /// The session, when its driver takes SPIR-V; Clift has to.
@@ -170,4 +171,49 @@ fn modules_are_fresh() {
         stale.is_empty(),
         "{stale:?} differ from their source: cargo xtask bless -p clift-tests --test host modules_are_fresh"
     );
+}
+
+/// The size of a level that does not exist: the driver reads nothing behind the image's descriptor.
+#[test]
+fn sizes_of_levels() {
+    use opencl3::memory::{CL_MEM_OBJECT_IMAGE2D, CL_RGBA, CL_UNORM_INT8, Image, cl_image_desc, cl_image_format};
+    let Some(session) = session_with_il() else { return };
+    if !session.driver.is_clift {
+        return;
+    }
+    let mut program = Program::create_from_il(&session.context, QUERY_LEVEL).expect("a module");
+    program.build(session.context.devices(), "").expect("a build");
+    let kernel = Kernel::create(&program, "query").expect("the kernel");
+    let queue = session.queue();
+    let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_UNORM_INT8 };
+    let desc = cl_image_desc {
+        image_type: CL_MEM_OBJECT_IMAGE2D,
+        image_width: 5,
+        image_height: 3,
+        image_depth: 0,
+        image_array_size: 0,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: std::ptr::null_mut(),
+    };
+    // SAFETY: no host memory is involved; the arguments are those that the kernel declares.
+    unsafe {
+        let none = std::ptr::null_mut();
+        let image = Image::create(&session.context, CL_MEM_READ_WRITE, &format, &desc, none).expect("an image");
+        let buffer = Buffer::<u32>::create(&session.context, CL_MEM_READ_WRITE, 2, none).expect("a buffer");
+        for level in [0, 1, 14, 15, 1 << 20, i32::MAX, i32::MIN, -1] {
+            ExecuteKernel::new(&kernel)
+                .set_arg(&image)
+                .set_arg(&level)
+                .set_arg(&buffer)
+                .set_global_work_size(1)
+                .enqueue_nd_range(&queue)
+                .expect("a launch");
+            let mut size = [0u32; 2];
+            queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, &mut size, &[]).expect("a read");
+            assert_eq!(size, [5, 3], "level {level}");
+        }
+    }
 }

@@ -76,8 +76,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ImageInst) -> Result<(
             let shape = shape(cx, inst.id(0)?)?;
             let mut level = cx.value(inst.id(0)?)?;
             if op == ImageInst::ImageQuerySizeLod {
-                let number = cx.scalar_int(inst.id(1)?)?;
-                let number = cx.b.int_resize(number, Elem::I64, false);
+                let wanted = cx.scalar_int(inst.id(1)?)?;
+                let wanted = cx.b.int_resize(wanted, Elem::I64, false);
+                // A level that does not exist counts as the last one.
+                let count = number(cx, level, offset_of!(ImageDescriptor, level_count));
+                let count = cx.b.int_resize(count, Elem::I64, false);
+                let one = cx.b.iconst(Type::I64, 1);
+                let last = cx.b.int2(Opcode::Isub, count, one);
+                let number = cx.b.int2(Opcode::Umin, wanted, last);
                 level = cx.b.addr(level, Some(number), size_of::<ImageLevel>() as u64, 0);
             }
             let sizes = sizes(cx, level, shape);

@@ -28,7 +28,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MemoryInst) -> Result<
             if !cx.unit.types.same_shape(cx.pointee_or(from, ty)?, ty)? {
                 return Err(InstError::malformed("the pointers point to different types"));
             }
-            let (access, _) = access(cx, inst, 2, Some(ty))?;
+            let access = access_of_both(cx, inst, 2, Some(ty))?;
             let target = cx.pointer(to)?;
             if let Val::BuiltIn(input) = cx.val(from)? {
                 let value = built_in::read(cx, BuiltInPointer { ty, ..input })?;
@@ -50,7 +50,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MemoryInst) -> Result<
             let (to, count) = (cx.pointer(inst.id(0)?)?, cx.scalar_int(inst.id(2)?)?);
             let (_, ty) = cx.unit.types.any_pointer(cx.type_of(inst.id(0)?)?)?;
             let stated = inst.len() > 3;
-            let (access, _) = access(cx, inst, 3, ty)?;
+            let access = access_of_both(cx, inst, 3, ty)?;
             // Clang's back end states the alignment of the target as if it held for the source as well.
             let for_both = stated && cx.unit.module.generator != llvm_backend::GENERATOR;
             let align = if for_both { access.align } else { 1 };
@@ -180,6 +180,17 @@ fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Resu
         used += 1;
     }
     Ok((access, used))
+}
+
+/// The memory operands of a copy. If there are two, the first are about the target and the second about the source: what holds for both is
+/// returned.
+fn access_of_both(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Result<MemAccess, InstError> {
+    let (target, used) = access(cx, inst, operand, ty)?;
+    if used == 0 || inst.dr.operands.len() <= operand + used {
+        return Ok(target);
+    }
+    let (source, _) = access(cx, inst, operand + used, ty)?;
+    Ok(MemAccess { align: target.align.min(source.align), volatile: target.volatile || source.volatile })
 }
 
 fn load(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
