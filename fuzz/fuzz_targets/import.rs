@@ -3,6 +3,7 @@
 #![no_main]
 
 #[path = "../../jit/tests/import_fuzz/body.rs"]
+#[allow(dead_code, reason = "shared with other targets")]
 mod body;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

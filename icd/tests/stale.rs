@@ -3,12 +3,14 @@
 //!
 //! The random calls use handles that are valid, released, of another type, null or arbitrary, and extreme sizes, flags and names.
 //! Nothing may crash or hang, and commands that are enqueued must end. Data pointers are valid, as OpenCL requires: NULL, or
-//! memory large enough for all sizes used here.
+//! memory large enough for all sizes used here. `CLIFT_FUZZ_MS` says for how many milliseconds such sequences are made.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]
 
 #[path = "api/cl.rs"]
 #[allow(dead_code, reason = "shared with the test `api`")]
 mod cl;
+#[path = "stale/objects.rs"]
+mod objects;
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -38,15 +40,22 @@ enum Kind {
     Queue,
     Mem,
     Event,
+    Image,
+    CommandBuffer,
 }
+
+/// Number of kinds.
+const KINDS: usize = 6;
 
 /// The application's state: the objects it has created, released or not.
 struct World {
     /// By kind; the first of each lives as long as the sequence, and is taken most often.
-    handles: [Vec<Handle>; 4],
+    handles: [Vec<Handle>; KINDS],
     /// User events whose status has not been set for sure.
     unset: Vec<cl_event>,
     maps: Vec<*mut c_void>,
+    /// Shared virtual memory.
+    shared: Vec<*mut c_void>,
     scratch: *mut c_void,
 }
 
@@ -54,7 +63,7 @@ impl World {
     fn new() -> Self {
         // Commands of one sequence may still run when the next begins: the memory stays for good.
         let scratch = vec![0u128; SCRATCH / 16].leak().as_mut_ptr().cast();
-        Self { handles: Default::default(), unset: Vec::new(), maps: Vec::new(), scratch }
+        Self { handles: Default::default(), unset: Vec::new(), maps: Vec::new(), shared: Vec::new(), scratch }
     }
 
     /// A handle, which in most cases is of this kind.
@@ -67,7 +76,7 @@ impl World {
             3 => std::ptr::without_provenance_mut(u.arbitrary()?),
             4 => self.scratch,
             _ => {
-                let kind = if chance == 5 { u.int_in_range(0..=3)? } else { kind as usize };
+                let kind = if chance == 5 { u.int_in_range(0..=KINDS - 1)? } else { kind as usize };
                 let of_kind = &self.handles[kind];
                 if of_kind.is_empty() {
                     null_mut()
@@ -151,7 +160,7 @@ impl World {
         let (a, b, c) = (self.handle(u, Kind::Queue)?, self.handle(u, Kind::Mem)?, self.handle(u, Kind::Mem)?);
         let context = self.handle(u, Kind::Context)?;
         let (offset, size) = (Self::size(u)?, Self::size(u)?);
-        match u.int_in_range(0..=27)? {
+        match u.int_in_range(0..=36)? {
             0 => {
                 if u.ratio(1, 4)? {
                     let made = clCreateContext(null(), 1, [device()].as_ptr(), None, null_mut(), &mut error);
@@ -183,7 +192,14 @@ impl World {
             }
             6 => drop((clRetainContext(context), clRetainMemObject(b), clRetainCommandQueue(a))),
             7 => drop(clReleaseMemObject(b)),
-            8 => drop(clReleaseCommandQueue(a)),
+            8 => {
+                // Its commands may use memory that is freed at the end of the sequence.
+                if !self.shared.is_empty() {
+                    self.settle();
+                    clFinish(a);
+                }
+                clReleaseCommandQueue(a);
+            }
             9 => drop(clReleaseContext(context)),
             10 => {
                 // An event that is let go of before it is set would never be set.
@@ -240,6 +256,9 @@ impl World {
                 self.settle();
                 clWaitForEvents(n, l);
             }
+            28..=30 => self.image_step(u, blocking, (n, l, out))?,
+            31 | 32 => self.shared_step(u, blocking, (n, l, out))?,
+            33..=35 => self.command_buffer_step(u, (n, l, out))?,
             26 => {
                 let name = u.int_in_range(0x1080..=0x1110)?;
                 let mut bytes = [0u8; 64];
@@ -322,13 +341,24 @@ fn random_calls() {
             result = world.step(u);
         }
         world.settle();
-        let [contexts, queues, mems, events] = std::mem::take(&mut world.handles);
+        let [contexts, queues, mems, events, images, command_buffers] = std::mem::take(&mut world.handles);
         // The references that are left.
+        let (context, mut queues_left) = (contexts[0], Vec::new());
         for queue in queues {
             clFinish(queue);
+            queues_left.push(queue);
+        }
+        // Nothing runs any more.
+        for memory in std::mem::take(&mut world.shared) {
+            clSVMFree(context, memory);
+        }
+        for buffer in command_buffers {
+            while clReleaseCommandBufferKHR(buffer) == CL_SUCCESS {}
+        }
+        for queue in queues_left {
             while clReleaseCommandQueue(queue) == CL_SUCCESS {}
         }
-        for mem in mems {
+        for mem in images.into_iter().chain(mems) {
             while clReleaseMemObject(mem) == CL_SUCCESS {}
         }
         for context in contexts {
@@ -342,5 +372,5 @@ fn random_calls() {
         std::mem::forget(setup);
         result
     })
-    .budget_ms(1000);
+    .budget_ms(std::env::var("CLIFT_FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000));
 }

@@ -20,6 +20,7 @@ mod peers;
 mod piglit;
 mod setup;
 mod sh;
+mod soak;
 mod test;
 mod ulp;
 
@@ -57,6 +58,8 @@ enum Task {
     Apps(apps::Args),
     /// Compare random programs in OpenCL C between configurations of the driver, and with other drivers.
     Fuzz(fuzz::Args),
+    /// Run what finds rare faults for long: damaged inputs, random calls and programs, stress, sanitizers.
+    Soak(soak::Args),
     /// Measure the errors of the transcendental functions.
     Ulp(ulp::Args),
     /// Check that the manifests list no unused dependencies.
@@ -78,6 +81,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(args) => bench::run(&args),
         Task::Apps(args) => apps::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Soak(args) => soak::run(&args),
         Task::Ulp(args) => ulp::run(&args),
         Task::Dependencies(args) => dependencies::run(&args),
         Task::Bless(args) => bless::run(&args),

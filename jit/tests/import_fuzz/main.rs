@@ -11,11 +11,24 @@ use arbitrary::{Result, Unstructured};
 
 /// What no damaged module may take, in a debug build on a busy machine.
 const LIMIT: Duration = Duration::from_secs(5);
+/// What compiling one may take.
+const COMPILE_LIMIT: Duration = Duration::from_secs(60);
 /// Words before the first instruction.
 const HEADER: usize = 5;
 
 #[test]
 fn damaged_modules() {
+    damaged(LIMIT, body::import);
+}
+
+/// Modules that the import accepts are compiled.
+#[test]
+fn damaged_modules_become_code() {
+    damaged(COMPILE_LIMIT, body::compile);
+}
+
+/// Damages modules, and hands them to `body`, which may take `limit`.
+fn damaged(limit: Duration, body: impl Fn(&[u32])) {
     let seeds = seeds();
     assert!(seeds.len() > 20, "the modules of jit/tests/files/spirv are missing");
     let budget = std::env::var("CLIFT_FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000);
@@ -26,9 +39,9 @@ fn damaged_modules() {
             if meaning { distort(u, &mut words)? } else { damage(u, &mut words)? }
         }
         let start = Instant::now();
-        body::import(&words);
+        body(&words);
         let took = start.elapsed();
-        assert!(took < LIMIT, "took {took:?}");
+        assert!(took < limit, "took {took:?}");
         Ok(())
     })
     .budget_ms(budget);
