@@ -19,6 +19,8 @@
 
 mod exit_test;
 
+use std::cmp::Reverse;
+
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::clone::clone_inst;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, Value};
@@ -33,31 +35,57 @@ const MAX_TEST: usize = 24;
 /// Rotates every loop that allows it, inner ones first.
 pub(super) fn run(func: &mut Function) -> Changed {
     let Some((cfg, _, loops)) = loop_form::run(func) else { return Changed(false) };
-    let mut new_headers: Vec<(LoopId, Block)> = Vec::new();
-    for (id, _) in loops.iter().rev() {
-        if let Some(header) = rotate(func, &cfg, &loops, id, &new_headers) {
-            new_headers.push((id, header));
-        }
+    let mut rotated = Rotated::default();
+    for (id, data) in loops.iter().rev() {
+        let header = rotate(func, &cfg, &loops, id, &rotated);
+        rotated.add(id, data.parent, header);
     }
     Changed(true)
 }
 
-/// Rotates a loop and returns its new header. `new_headers` are those of the inner loops, which are in none of the analyses.
-fn rotate(
-    func: &mut Function,
-    cfg: &Cfg,
-    loops: &LoopForest,
-    id: LoopId,
-    new_headers: &[(LoopId, Block)],
-) -> Option<Block> {
+/// The loops that have been rotated: their new headers are in none of the analyses.
+#[derive(Default)]
+struct Rotated {
+    loops: FxHashMap<Block, LoopId>,
+    /// The new headers within a loop that is still to come.
+    within: FxHashMap<LoopId, Vec<(LoopId, Block)>>,
+}
+
+impl Rotated {
+    /// Adds a loop whose inner loops are all known.
+    fn add(&mut self, id: LoopId, parent: Option<LoopId>, header: Option<Block>) {
+        let mut headers = self.within.remove(&id).unwrap_or_default();
+        if let Some(header) = header {
+            self.loops.insert(header, id);
+            headers.push((id, header));
+        }
+        if let Some(parent) = parent {
+            let of_parent = self.within.entry(parent).or_default();
+            // The longer list takes the shorter one.
+            if of_parent.len() < headers.len() {
+                std::mem::swap(of_parent, &mut headers);
+            }
+            of_parent.append(&mut headers);
+        }
+    }
+
+    /// The new headers within a loop, inner ones first.
+    fn within(&self, id: LoopId) -> Vec<Block> {
+        let mut headers = self.within.get(&id).cloned().unwrap_or_default();
+        headers.sort_unstable_by_key(|&(id, _)| Reverse(id));
+        headers.into_iter().map(|(_, header)| header).collect()
+    }
+}
+
+/// Rotates a loop and returns its new header.
+fn rotate(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId, rotated: &Rotated) -> Option<Block> {
     let data = loops.get(id);
     let head = data.header;
     let preheader = loop_form::preheader(cfg, data)?;
     let &[latch] = data.latches.as_slice() else { return None };
-    let is_inner = |inner: LoopId| loops.contains(id, loops.get(inner).header);
-    let leaves = |block: Block| match new_headers.iter().find(|(_, header)| *header == block) {
-        Some(&(inner, _)) => !is_inner(inner),
-        None => !loops.contains(id, block),
+    let leaves = |block: Block| {
+        let known = rotated.loops.get(&block).map_or(block, |&inner| loops.get(inner).header);
+        !loops.contains(id, known)
     };
     let test = func.layout.terminator(head)?;
     let Imm::Branch(calls) = &func.dfg.inst(test).imm else { return None };
@@ -105,8 +133,8 @@ fn rotate(
     // The new header has a parameter for each value of the test that the rest of the loop uses.
     let mut used: Vec<Value> = Vec::new();
     let mut seen: FxHashSet<Value> = FxHashSet::default();
-    let new_blocks = new_headers.iter().filter(|(inner, _)| is_inner(*inner)).map(|(_, header)| *header);
-    let rest: Vec<Block> = data.blocks.iter().copied().filter(|&block| block != head).chain(new_blocks).collect();
+    let rest: Vec<Block> =
+        data.blocks.iter().copied().filter(|&block| block != head).chain(rotated.within(id)).collect();
     let mut note = |value: Value| {
         if guard.contains_key(&value) && seen.insert(value) {
             used.push(value);

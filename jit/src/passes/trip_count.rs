@@ -93,7 +93,9 @@ impl Nest<'_> {
         let mut counters = Counters { values: Vec::new(), known: around.clone() };
         counters.step(func, loop_form::args_of_edge(func, preheader, data.header)?);
         let next = loop_form::args_of_edge(func, latch, data.header)?;
-        let inner: Vec<LoopId> = loops.iter().filter(|(_, l)| l.parent == Some(id)).map(|(id, _)| id).collect();
+        let begins = |&block: &Block| loops.innermost(block).filter(|&inner| loops.get(inner).header == block);
+        let inner: Vec<LoopId> =
+            data.blocks.iter().filter_map(begins).filter(|&inner| loops.get(inner).parent == Some(id)).collect();
         // The branches that each iteration executes and that may leave the loop: their conditions, and what these are then.
         let exits = data.blocks.iter().filter(|&&b| dom.dominates(b, latch) && loops.innermost(b) == Some(id));
         let exits: Vec<(Value, bool)> = exits.filter_map(|&block| self.exit(id, block)).collect();

@@ -8,6 +8,7 @@
 use clift_kir::analysis::LoopId;
 use clift_kir::{Block, Inst, Opcode, Value};
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashSet;
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
@@ -28,10 +29,8 @@ const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode
 pub(crate) fn is_recurrence_bound(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
     let loops = &normal.loops;
     let model = RecurrenceModel { normal, divergence, lanes, machine };
-    loops
-        .iter()
-        .filter(|(id, _)| !loops.iter().any(|(_, inner)| inner.parent == Some(*id)))
-        .any(|(id, _)| model.loop_is_recurrence_bound(id))
+    let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, inner)| inner.parent).collect();
+    loops.iter().any(|(id, _)| !around.contains(&id) && model.loop_is_recurrence_bound(id))
 }
 
 struct RecurrenceModel<'a> {
@@ -43,8 +42,8 @@ struct RecurrenceModel<'a> {
 
 impl RecurrenceModel<'_> {
     fn loop_is_recurrence_bound(&self, id: LoopId) -> bool {
-        let NormalForm { func, cfg, loops, .. } = self.normal;
-        let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| loops.contains(id, block)).collect();
+        let NormalForm { func, loops, .. } = self.normal;
+        let blocks = &loops.get(id).blocks;
         let insts = || blocks.iter().flat_map(|&block| func.layout.insts(block)).copied();
         // Packs go through such a loop one after the other; with more lanes there are fewer packs.
         if insts().any(|inst| class(func.dfg.inst(inst).op) == Class::Barrier) {
@@ -54,7 +53,7 @@ impl RecurrenceModel<'_> {
         let params = func.dfg.params(loops.get(id).header);
         let longest = (0..params.len())
             .filter(|&which| self.is_vector(params[which]))
-            .map(|which| self.recurrence_latency(id, &blocks, which));
+            .map(|which| self.recurrence_latency(id, blocks, which));
         longest.max().is_some_and(|cycles| f64::from(cycles) > BUSY * work / self.machine.ports())
     }
 

@@ -13,6 +13,7 @@
 use clift_kir::{
     Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value, WrapFlags,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::normalize::NormalForm;
@@ -31,7 +32,7 @@ const PIECE_BYTES: u32 = 16;
 const PIECE_ELEMENTS: u32 = 4;
 
 /// An address without its displacement.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct BaseAddress {
     base: Value,
     /// The index without constant summands, and the extension that was looked through.
@@ -69,7 +70,7 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
 
 /// Collects the groups of a block.
 fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
-    let mut open: SmallVec<[AccessGroup; 4]> = SmallVec::new();
+    let mut open = OpenGroups::default();
     for &inst in func.layout.insts(block) {
         let data = func.dfg.inst(inst);
         let effects = data.op.info().effects;
@@ -77,33 +78,91 @@ fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
             continue;
         }
         let access = access(func, inst);
-        let own = |group: &AccessGroup| access.is_some_and(|(base, _)| group.op == data.op && group.base == base);
-        let (ended, still): (SmallVec<[AccessGroup; 4]>, SmallVec<[AccessGroup; 4]>) =
-            open.into_iter().partition(|group| {
-                let both_read = effects == Effects::Read && group.op == Opcode::Load;
-                !both_read && !own(group) && !is_elsewhere(func, inst, group)
-            });
-        groups.extend(ended);
-        open = still;
-        let Some((base, disp)) = access else { continue };
-        match open.iter_mut().find(|group| own(group)) {
-            Some(group) => group.fields.push((disp, inst)),
-            None => open.push(AccessGroup { block, op: data.op, base, fields: vec![(disp, inst)] }),
+        let own = access.map(|(base, _)| (data.op, base));
+        open.end(own, groups, |memory| {
+            let both_read = effects == Effects::Read && memory.op == Opcode::Load;
+            !both_read && !is_elsewhere(func, inst, memory)
+        });
+        if let (Some((base, disp)), Some(memory)) = (access, AccessedMemory::of(func, inst)) {
+            open.add(AccessGroup { block, op: data.op, base, fields: vec![(disp, inst)] }, memory);
         }
     }
-    groups.extend(open);
+    open.end(None, groups, |_| true);
+}
+
+/// The memory that a load or store accesses, as far as it tells which others access the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct AccessedMemory {
+    op: Opcode,
+    alias: u32,
+    space: Space,
+}
+
+impl AccessedMemory {
+    /// That of a plain load or store.
+    fn of(func: &Function, inst: Inst) -> Option<AccessedMemory> {
+        let data = func.dfg.inst(inst);
+        let (Opcode::Load | Opcode::Store, Imm::Mem(mem @ MemInfo { volatile: false, .. })) = (data.op, &data.imm)
+        else {
+            return None;
+        };
+        let space = func.dfg.ty(data.args[0]).elem.space().unwrap_or(Space::Generic);
+        Some(AccessedMemory { op: data.op, alias: mem.alias, space })
+    }
+}
+
+/// Groups that further accesses can join. A block may have very many, so they are ended by the memory of their first access.
+#[derive(Default)]
+struct OpenGroups {
+    /// The groups in the order in which they began; `None` where one has ended.
+    groups: Vec<Option<AccessGroup>>,
+    by_base: FxHashMap<(Opcode, BaseAddress), usize>,
+    by_memory: Vec<(AccessedMemory, Vec<usize>)>,
+}
+
+impl OpenGroups {
+    /// Ends the groups whose memory an access touches, except its own one.
+    fn end(
+        &mut self,
+        own: Option<(Opcode, BaseAddress)>,
+        groups: &mut Vec<AccessGroup>,
+        touches: impl Fn(&AccessedMemory) -> bool,
+    ) {
+        let own = own.and_then(|own| self.by_base.get(&own).copied());
+        let mut ended: Vec<usize> = Vec::new();
+        for (_, numbers) in self.by_memory.iter_mut().filter(|(memory, _)| touches(memory)) {
+            let stays = own.filter(|own| numbers.contains(own));
+            ended.extend(numbers.drain(..).filter(|&number| Some(number) != stays));
+            numbers.extend(stays);
+        }
+        ended.sort_unstable();
+        for group in ended.into_iter().filter_map(|number| self.groups[number].take()) {
+            self.by_base.remove(&(group.op, group.base));
+            groups.push(group);
+        }
+    }
+
+    /// Adds an access to its group, or begins one.
+    fn add(&mut self, access: AccessGroup, memory: AccessedMemory) {
+        let next = self.groups.len();
+        let number = *self.by_base.entry((access.op, access.base)).or_insert(next);
+        if let Some(Some(group)) = self.groups.get_mut(number) {
+            group.fields.extend(access.fields);
+            return;
+        }
+        self.groups.push(Some(access));
+        match self.by_memory.iter_mut().find(|(other, _)| *other == memory) {
+            Some((_, numbers)) => numbers.push(next),
+            None => self.by_memory.push((memory, vec![next])),
+        }
+    }
 }
 
 /// Whether an instruction is a plain load or store that accesses other memory than a group.
-fn is_elsewhere(func: &Function, inst: Inst, group: &AccessGroup) -> bool {
-    let data = func.dfg.inst(inst);
-    let (Opcode::Load | Opcode::Store, Imm::Mem(mem)) = (data.op, &data.imm) else { return false };
-    let space = |pointer: Value| func.dfg.ty(pointer).elem.space().unwrap_or(Space::Generic);
-    let first = func.dfg.inst(group.fields[0].1);
-    let Imm::Mem(own) = &first.imm else { return false };
-    !mem.volatile
-        && (mem.alias != own.alias && mem.alias != 0 && own.alias != 0
-            || !space(data.args[0]).may_alias(space(first.args[0])))
+fn is_elsewhere(func: &Function, inst: Inst, group: &AccessedMemory) -> bool {
+    AccessedMemory::of(func, inst).is_some_and(|own| {
+        own.alias != group.alias && own.alias != 0 && group.alias != 0 || !own.space.may_alias(group.space)
+    })
 }
 
 /// The base address and displacement of a scalar access that can become a part of a vector access.
