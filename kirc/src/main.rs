@@ -5,11 +5,13 @@
 //! cargo run --release -p kirc -- compile FILE [--print STAGE]...             all stages; prints what is asked for
 //! cargo run --release -p kirc -- run FILE.kir [--times N]                    the launches that the file describes
 //! cargo run --release -p kirc -- digest FILE...                              one line for each function of machine code
+//! cargo run --release -p kirc -- costs                                       the vectorizer's cost figures, measured here
 //! ```
 //!
 //! Inputs are SPIR-V modules (`.spv`, words in host byte order) and kernel IR (`.kir`, at whatever stage its functions are).
 //! Digests are for comparing two compilers: equal lines mean equal machine code, addresses of this process aside.
 
+mod costs;
 mod digest;
 mod input;
 
@@ -78,6 +80,8 @@ enum Task {
         #[command(flatten)]
         how: How,
     },
+    /// Measure the vectorizer's cost figures on this machine, beside those of its table.
+    Costs,
 }
 
 /// How to compile.
@@ -123,6 +127,7 @@ fn main() -> ExitCode {
         Task::Compile { file, stages, times, how } => compile(&file, stages, times, how),
         Task::Run { file, times, how } => run(&file, times, how),
         Task::Digest { files, how } => digest::all(&files, how),
+        Task::Costs => costs::all().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("kirc: {error:#}");

@@ -2,13 +2,16 @@
 //!
 //! ```text
 //! cargo run --release -p clift-icd --example growth -- [FAMILY...] [--scale X] [--factor X] [--stages] [--width N]
+//! cargo run --release -p clift-icd --example growth -- --plot FILE.svg [FAMILY...]
 //! ```
 //!
 //! For each size, a child process of this program compiles the kernel (from SPIR-V made before) with limits on time and address
 //! space. The output is seconds of processor time, MB, and the exponent of the growth between the last two sizes: 1 where twice
-//! the kernel takes twice the time. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts the instructions generated
+//! the kernel takes twice the time. With `--plot`, each family is measured at kernels of about 1,000 to 500,000 instructions, and
+//! the times are drawn over them, on logarithmic scales. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts the instructions generated
 //! for kernels that grow.
 
+mod plot;
 mod sources;
 
 use parking_lot::Mutex;
@@ -50,6 +53,9 @@ struct Args {
     /// Lanes per pack.
     #[arg(long)]
     width: Option<u32>,
+    /// Measure the families (by default some) from small kernels to very large ones, and draw the times to this file (SVG).
+    #[arg(long)]
+    plot: Option<std::path::PathBuf>,
     /// Time limit of a build in seconds.
     #[arg(long, default_value_t = 60)]
     limit: u64,
@@ -65,6 +71,9 @@ fn main() -> Result<()> {
     let args = Args::parse();
     if let Some(path) = &args.child {
         return child(path, args.width);
+    }
+    if let Some(file) = &args.plot {
+        return plot(file, &args);
     }
     println!(
         "{:20} {:>6} {:>9} {:>8} {:>8} {:>8} {:>6} {:>6}",
@@ -124,6 +133,62 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Families that `--plot` measures if none is named: code in a line, and branches, loops, accesses and barriers of packs.
+const PLOTTED: [&str; 6] = ["straight", "loops", "uniform-loops", "ifs", "stores", "barriers"];
+/// Instructions of the smallest plotted kernel, how often they are doubled, and of the largest.
+const FEWEST: f64 = 1000.0;
+const DOUBLINGS: u32 = 9;
+const MOST: f64 = 500_000.0;
+
+/// Measures families at all sizes and draws the times.
+fn plot(file: &std::path::Path, args: &Args) -> Result<()> {
+    let chosen = |name: &str| match args.families.as_slice() {
+        [] => PLOTTED.contains(&name),
+        names => names.iter().any(|other| name.starts_with(other.as_str())),
+    };
+    let mut curves: Vec<plot::Curve> = Vec::new();
+    for family in FAMILIES.iter().filter(|family| chosen(family.name)) {
+        // How many instructions a repetition adds.
+        let [one, two] = [family.size, 2 * family.size].map(|size| instructions(&family.source(size)));
+        let each = (two? - one?) / family.size as f64;
+        let mut points = Vec::new();
+        for doubling in 0..=DOUBLINGS {
+            let size = ((FEWEST * 2f64.powi(doubling as i32)).min(MOST) / each).ceil() as usize;
+            let words = front_end(&family.source(size))?.0;
+            match measure(&words, args) {
+                Ok(now) => {
+                    let instructions = size as f64 * each;
+                    println!(
+                        "{:20} {instructions:>8.0} instructions {:>8.3} s {:>6.0} MB {:>6.2} us each",
+                        family.name,
+                        now.seconds,
+                        now.megabytes,
+                        now.seconds * 1e6 / instructions
+                    );
+                    points.push((instructions, now.seconds));
+                }
+                Err(error) => {
+                    println!("{:20} {size:>8} {error}", family.name);
+                    break;
+                }
+            }
+        }
+        curves.push(plot::Curve { name: family.name, points });
+    }
+    plot::draw(&curves, file)
+}
+
+/// The instructions of a source's SPIR-V.
+fn instructions(source: &str) -> Result<f64> {
+    let words = front_end(source)?.0;
+    let (mut at, mut count) = (5, 0);
+    while let Some(&word) = words.get(at) {
+        at += (word >> 16).max(1) as usize;
+        count += 1;
+    }
+    Ok(f64::from(count))
 }
 
 /// Compiles a source to SPIR-V; also returns the time in seconds.

@@ -4,6 +4,6 @@
 //! functions of the IR.
 
 pub(crate) mod caps;
-pub(crate) mod costs;
+pub mod costs;
 pub mod machine;
 pub(crate) mod processor;
