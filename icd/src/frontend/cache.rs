@@ -301,10 +301,8 @@ mod tests {
         let own = tempfile::tempdir().unwrap();
         assert!(DiskCache::open(own.path().join("a/b"), 1 << 20).is_some());
         assert!(super::is_own(&own.path().join("a/c/d")));
-        let root = std::path::Path::new("/proc/1");
-        assert_eq!(super::is_own(root), rustix::process::geteuid().is_root());
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(own.path(), Some(12345), None).unwrap();
+        // Only root may give it away.
+        if std::os::unix::fs::chown(own.path(), Some(12345), None).is_ok() {
             assert!(!super::is_own(&own.path().join("nothing")));
             assert!(DiskCache::open(own.path().to_owned(), 1 << 20).is_none());
         }
