@@ -31,6 +31,9 @@ pub(crate) type Assumed = FxHashMap<Inst, u8>;
 /// How many alternatives there are besides the usual one.
 pub(crate) const MAX_ALTERNATIVES: u8 = 4;
 
+/// The alternative in which comparisons may differ between the lanes of a pack, because it touches a border; all else is as usual.
+pub(crate) const BORDERS: u8 = MAX_ALTERNATIVES + 1;
+
 impl Assume<'_> {
     /// Which alternative is assumed about an instruction, if any.
     pub(crate) fn of(self, inst: Inst) -> Option<u8> {
@@ -45,7 +48,7 @@ impl Assume<'_> {
 pub(crate) type Tests = SmallVec<[Test; 3]>;
 
 /// A condition on the first lane's values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Test {
     /// A comparison.
     Check(Check),
@@ -156,9 +159,12 @@ impl TransferFunctions<'_> {
         let ty = self.func.dfg.ty(data.args[0]);
         let args = [data.args[0], data.args[1]];
         if data.op == Opcode::Icmp {
+            if which == BORDERS {
+                return None;
+            }
             self.assumed_comparison(inst, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
-            self.assumed_bits(data.op, ty, [a, b], args, which)
+            self.assumed_bits(data.op, ty, [a, b], args, if which == BORDERS { 0 } else { which })
         } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
             self.assumed_quotient(data.op, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else {

@@ -85,7 +85,7 @@ pub struct Conditional {
 
 /// A comparison `icmp cond` of the first lane's `value` plus a constant with a bound. The sum wraps in the value's type; it does
 /// not if the checks before this one succeed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Check {
     /// What the check excludes.
     pub excludes: Excludes,
@@ -114,7 +114,7 @@ impl Check {
 }
 
 /// What a [`Check`] excludes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Excludes {
     /// That a value wraps within the pack before it is extended.
     ExtendedWraps,
@@ -123,7 +123,7 @@ pub enum Excludes {
 }
 
 /// The right side of a [`Check`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Bound {
     /// A constant: bits of the value's type.
     Bits(u64),

@@ -20,6 +20,10 @@
 //!
 //! If lanes exchange values at a distance that is a power of two known only at launch, no distance is the usual one. Then the
 //! slow copy has versions again, one for each power that is smaller than a pack.
+//!
+//! If a piece gains from equal quotients, as kernels do that compute a row and a column from one index, and from comparisons with
+//! a border as well, the slow copy has another version for packs that touch a border but lie in one row: there the accesses are
+//! contiguous, under a mask.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
 use clift_kir::clone::clone_inst;
@@ -31,7 +35,7 @@ use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::normalize::{self, NormalForm};
-use crate::spmd::analysis::assumptions::{MAX_ALTERNATIVES, Test, Tests};
+use crate::spmd::analysis::assumptions::{BORDERS, MAX_ALTERNATIVES, Test, Tests};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::class::{Class, class};
@@ -41,7 +45,7 @@ const MAX_PIECES: usize = 4;
 /// The most instructions of a piece.
 const MAX_PIECE: usize = 400;
 /// The most tests before a piece.
-const MAX_TESTS: usize = 12;
+const MAX_TESTS: usize = 16;
 /// The most definitions of operands that are hoisted before a piece for one assumption.
 const MAX_HOISTED: usize = 12;
 
@@ -61,14 +65,14 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
             known.take().unwrap_or_else(|| Gains::new(&normal, lanes, &mut None, |block| !done.contains(block), 0));
         let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
-        if !gains.have_alternatives() {
-            continue;
-        }
         let mut without = None;
-        for which in 1..=MAX_ALTERNATIVES {
+        let powers = if gains.have_alternatives() { 1..=MAX_ALTERNATIVES } else { 0..=0 };
+        let borders = gains.have_borders().then_some(BORDERS);
+        for which in powers.filter(|&which| which > 0).chain(borders) {
             let gains = Gains::new(&normal, lanes, &mut without, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
-            let next = gains.have_alternatives().then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
+            let worth = which == BORDERS || gains.have_alternatives();
+            let next = worth.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
                 without = None;
@@ -165,28 +169,29 @@ impl Gains {
             assumed.entry(inst).or_insert(which);
         }
         let with = normal.divergence_assuming(lanes, true, &assumed);
+        let matters = |test: &Test| match test {
+            Test::Check(check) => check.matters(func.dfg.ty(check.value)),
+            Test::SameComparison { .. } | Test::NeverEqual { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => {
+                true
+            }
+        };
         let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
         for (inst, tests) in with.assumed() {
-            let matters = |test: &Test| match test {
-                Test::Check(check) => check.matters(func.dfg.ty(check.value)),
-                Test::SameComparison { .. }
-                | Test::NeverEqual { .. }
-                | Test::Bits { .. }
-                | Test::SameQuotient { .. } => true,
-            };
-            if !normal.assumed.contains_key(inst) && tests.iter().any(matters) {
+            if !normal.assumed.contains_key(inst) {
                 all.insert(*inst, tests.clone());
             }
         }
         let mut gains =
             Gains { assumptions: FxHashMap::default(), with, blocks: EntitySet::new(), homes: Vec::new(), which };
-        if all.is_empty() {
+        if !all.values().flatten().any(matters) {
             return gains;
         }
         let without = without.get_or_insert_with(|| normal.divergence(lanes, true));
         let roots = gains.roots(normal, without, &open);
-        for inst in pure_sources(func, cfg, roots) {
-            gains.assumptions.extend(all.remove(&inst).map(|tests| (inst, tests)));
+        for (inst, carried) in pure_sources(func, cfg, roots) {
+            // What an access needs no check for is lost where blocks join.
+            let needed = all.get(&inst).is_some_and(|tests| carried || tests.iter().any(matters));
+            gains.assumptions.extend(all.remove(&inst).filter(|_| needed).map(|tests| (inst, tests)));
         }
         for &block in &open {
             if func.layout.insts(block).iter().any(|inst| gains.assumptions.contains_key(inst)) {
@@ -199,6 +204,13 @@ impl Gains {
     /// Whether an assumption is one of several about the same instruction.
     fn have_alternatives(&self) -> bool {
         self.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }))
+    }
+
+    /// Whether quotients are assumed to be equal together with results of comparisons.
+    fn have_borders(&self) -> bool {
+        let any = |is: fn(&Test) -> bool| self.assumptions.values().flatten().any(is);
+        any(|test| matches!(test, Test::SameQuotient { .. }))
+            && any(|test| matches!(test, Test::SameComparison { .. } | Test::NeverEqual { .. }))
     }
 
     /// Records the blocks in which something is gained. Returns the addresses and conditions that gain.
@@ -248,26 +260,26 @@ impl Gains {
     }
 }
 
-/// The pure instructions by which values are computed.
-fn pure_sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashSet<Inst> {
-    let mut found = FxHashSet::default();
-    let mut seen: FxHashSet<Value> = FxHashSet::default();
-    let mut work = roots;
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
+/// The pure instructions by which values are computed, and whether a block parameter carries their results.
+fn pure_sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashMap<Inst, bool> {
+    let mut found: FxHashMap<Inst, bool> = FxHashMap::default();
+    let mut seen: FxHashSet<(Value, bool)> = FxHashSet::default();
+    let mut work: Vec<(Value, bool)> = roots.into_iter().map(|root| (root, false)).collect();
+    while let Some((value, carried)) = work.pop() {
+        if !seen.insert((value, carried)) {
             continue;
         }
         match func.dfg.def(value) {
             ValueDef::Result(inst, _) if func.dfg.inst(inst).op.is_pure() => {
-                found.insert(inst);
-                work.extend(&func.dfg.inst(inst).args);
+                *found.entry(inst).or_default() |= carried;
+                work.extend(func.dfg.inst(inst).args.iter().map(|&arg| (arg, carried)));
             }
             ValueDef::Result(..) => {}
             ValueDef::Param(block, index) => {
                 for &pred in cfg.preds(block) {
                     let targets = func.layout.terminator(pred).map(|t| func.dfg.targets(t)).unwrap_or_default();
                     let to_here = targets.iter().filter(|call| call.block == block);
-                    work.extend(to_here.map(|call| call.args[usize::from(index)]));
+                    work.extend(to_here.map(|call| (call.args[usize::from(index)], true)));
                 }
             }
         }
@@ -303,8 +315,8 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function
     let mut func = normal.func.clone();
     hoist(&mut func, normal, gains, at);
     let parts = split(&func, gains, at)?;
-    let tests = parts.assumed.iter().map(|inst| gains.assumptions[inst].len()).sum::<usize>();
-    if tests > MAX_TESTS {
+    let tests: FxHashSet<&Test> = parts.assumed.iter().flat_map(|inst| &gains.assumptions[inst]).collect();
+    if tests.len() > MAX_TESTS {
         return None;
     }
     let head = func.append_block();
