@@ -5,6 +5,8 @@
 //!   of formats and samplers that it is launched with; programs use few. The build itself compiles the most common combination. That
 //!   finds errors early and determines the resources of the kernel.
 //! - In launches with work-groups of one work-item, packs are made of neighbouring groups.
+//! - Launches of kernels that access memory contiguously along y only are transposed: the runtime exchanges their dimensions x and
+//!   y, and so does the code.
 //!
 //! A program that goes through many formats and samplers does not keep the code for all of them ([`MAX_KEPT`]).
 //!
@@ -28,8 +30,19 @@ use super::program::BuildError;
 pub(crate) struct LaunchFacts {
     /// The launch's images and samplers.
     pub(crate) images: Facts,
-    /// Whether every group has one work-item.
-    pub(crate) single_items: bool,
+    /// The form in which it is executed.
+    pub(crate) form: LaunchForm,
+}
+
+/// The form in which a launch is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LaunchForm {
+    /// As it is.
+    AsGiven,
+    /// Every group has one work-item, and packs consist of groups.
+    SingleItems,
+    /// The dimensions x and y are exchanged.
+    Transposed,
 }
 
 /// Code of a kernel, specialized for the facts of certain launches.
@@ -41,6 +54,8 @@ pub struct Specialization {
     pub resources: Resources,
     /// Keeps the code alive; hold a clone while a launch may run.
     pub memory: Arc<dyn Any + Send + Sync>,
+    /// Whether it takes launches with the dimensions x and y exchanged.
+    pub transposed: bool,
 }
 
 /// Compiles the kernel for given facts.
@@ -56,6 +71,8 @@ pub struct Specializations {
     by_images: bool,
     /// Whether launches with groups of one work-item have a specialization.
     by_groups: bool,
+    /// The lanes of packs in transposed launches, if the kernel is faster in those.
+    transposed_lanes: Option<u32>,
     codes: Mutex<Codes>,
 }
 
@@ -107,13 +124,15 @@ impl Specializations {
         usual: Option<Facts>,
         code: Specialization,
         by_groups: bool,
+        transposed_lanes: Option<u32>,
         specialize: SpecializeFn,
     ) -> Specializations {
         let by_images = usual.is_some();
-        let key = |images| LaunchFacts { images, single_items: false };
+        let key = |images| LaunchFacts { images, form: LaunchForm::AsGiven };
         let codes =
             usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
-        Specializations { specialize, by_images, by_groups, codes: Mutex::new(Codes { kept: codes, uses: 0 }) }
+        let codes = Mutex::new(Codes { kept: codes, uses: 0 });
+        Specializations { specialize, by_images, by_groups, transposed_lanes, codes }
     }
 
     /// As [`Specializations::get`], but `None` if code would have to be compiled first.
@@ -123,28 +142,36 @@ impl Specializations {
         local_size: [u64; 3],
         num_groups: [u64; 3],
     ) -> Option<Result<Option<Specialization>, BuildError>> {
-        let single_items = self.is_for_single_items(local_size, num_groups);
-        if !self.by_images && !single_items {
-            return Some(Ok(None));
-        }
-        let made = |single_items| {
-            let facts = LaunchFacts { images: Facts(images.to_vec()), single_items };
+        let made = |form| {
+            let facts = LaunchFacts { images: Facts(images.to_vec()), form };
             let code = self.codes.lock().get(&facts)?.clone();
             code.get().cloned()
         };
-        if single_items {
-            match made(true)? {
+        let form = self.form(local_size, num_groups);
+        if form != LaunchForm::AsGiven {
+            match made(form)? {
                 Ok(code) => return Some(Ok(Some(code))),
                 Err(_) if !self.by_images => return Some(Ok(None)),
                 Err(_) => {}
             }
         }
-        Some(made(false)?.map(Some))
+        if !self.by_images {
+            return Some(Ok(None));
+        }
+        Some(made(LaunchForm::AsGiven)?.map(Some))
     }
 
-    /// Whether a launch gets code for work-groups of one work-item.
-    fn is_for_single_items(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> bool {
-        self.by_groups && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS
+    /// The form in which a launch is executed.
+    fn form(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> LaunchForm {
+        // The columns of groups have to be rows of whole packs, or of halves.
+        let are_rows = |lanes: u32| local_size[1].is_multiple_of(u64::from(lanes / 2).max(1));
+        if self.by_groups && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS {
+            LaunchForm::SingleItems
+        } else if self.transposed_lanes.is_some_and(are_rows) {
+            LaunchForm::Transposed
+        } else {
+            LaunchForm::AsGiven
+        }
     }
 
     /// The specialization for a launch, if it needs one: `images` are its image and sampler arguments by their offsets in the
@@ -158,20 +185,25 @@ impl Specializations {
         local_size: [u64; 3],
         num_groups: [u64; 3],
     ) -> Result<Option<Specialization>, BuildError> {
-        let single_items = self.is_for_single_items(local_size, num_groups);
-        if !self.by_images && !single_items {
-            return Ok(None);
-        }
-        let facts = |single_items| LaunchFacts { images: Facts(images.to_vec()), single_items };
-        if single_items {
-            match self.made(facts(true)) {
+        let made = |form| self.made(LaunchFacts { images: Facts(images.to_vec()), form });
+        let form = self.form(local_size, num_groups);
+        if form != LaunchForm::AsGiven {
+            match made(form) {
                 Ok(code) => return Ok(Some(code)),
                 // It has been reported; the usual code takes such launches as well.
                 Err(_) if !self.by_images => return Ok(None),
                 Err(_) => {}
             }
         }
-        self.made(facts(false)).map(Some)
+        if !self.by_images {
+            return Ok(None);
+        }
+        made(LaunchForm::AsGiven).map(Some)
+    }
+
+    /// Whether the kernel is faster in transposed launches, if their rows are long enough.
+    pub fn prefers_transposed(&self) -> bool {
+        self.transposed_lanes.is_some()
     }
 
     fn made(&self, facts: LaunchFacts) -> Result<Specialization, BuildError> {
@@ -214,12 +246,13 @@ mod tests {
             entry: KernelEntry { run: nothing, packed: None, data: std::ptr::null() },
             resources: Resources::default(),
             memory: Arc::new(()),
+            transposed: false,
         };
         let specialize = move |_: &LaunchFacts| {
             COMPILED.fetch_add(1, Ordering::SeqCst);
             Ok(code())
         };
-        let all = Specializations::new(Some(Facts(Vec::new())), code(), false, Box::new(specialize));
+        let all = Specializations::new(Some(Facts(Vec::new())), code(), false, None, Box::new(specialize));
         let get = |number: u32| all.get(&[(number, ArgFact::Sampler(Sampler(0)))], [1; 3], [1; 3]).unwrap();
         for number in 0..1000 {
             assert!(get(number).is_some() && get(0).is_some());

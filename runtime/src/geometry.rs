@@ -65,6 +65,8 @@ pub struct Demands {
     pub preferred_multiple: u64,
     /// Number of threads that should get work.
     pub workers: u64,
+    /// Whether packs are made along y if columns of groups are long enough.
+    pub transposed: bool,
 }
 
 /// Checks a request in the order of the specification and completes it: a missing local size is chosen.
@@ -140,7 +142,8 @@ fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> Result<[u64;
         workers: demands.workers,
         non_uniform: !demands.uniform,
     };
-    Ok(ndrange::choose_local_size(dims, *global, &limits))
+    let exchange = |[x, y, z]: [u64; 3]| if demands.transposed && dims > 1 { [y, x, z] } else { [x, y, z] };
+    Ok(exchange(ndrange::choose_local_size(dims, exchange(*global), &limits)))
 }
 
 /// Whether the local size divides the global size in every dimension used.
@@ -172,6 +175,7 @@ mod tests {
         sub_groups: None,
         preferred_multiple: 8,
         workers: 4,
+        transposed: false,
     };
 
     fn request(dims: u32, global: [u64; 3], local: Option<[u64; 3]>) -> Request {

@@ -29,6 +29,8 @@ pub struct NdRange {
     global_offset: [u64; 3],
     local_size: [u64; 3],
     num_groups: [u64; 3],
+    /// Whether x and y are those that were asked for exchanged.
+    transposed: bool,
 }
 
 impl NdRange {
@@ -60,12 +62,38 @@ impl NdRange {
             }
         }
         let num_groups = core::array::from_fn(|d| global_size[d].div_ceil(local_size[d]));
-        Ok(Self { dims, global_size, global_offset, local_size, num_groups })
+        Ok(Self { dims, global_size, global_offset, local_size, num_groups, transposed: false })
     }
 
     /// One work-item: the geometry of a task (`clEnqueueTask`).
     pub const fn single() -> Self {
-        Self { dims: 1, global_size: [1; 3], global_offset: [0; 3], local_size: [1; 3], num_groups: [1; 3] }
+        Self {
+            dims: 1,
+            global_size: [1; 3],
+            global_offset: [0; 3],
+            local_size: [1; 3],
+            num_groups: [1; 3],
+            transposed: false,
+        }
+    }
+
+    /// The same work-items with x and y exchanged, for code that was compiled for it.
+    #[must_use]
+    pub fn transposed(&self) -> Self {
+        let exchange = |[x, y, z]: [u64; 3]| [y, x, z];
+        Self {
+            dims: self.dims,
+            global_size: exchange(self.global_size),
+            global_offset: exchange(self.global_offset),
+            local_size: exchange(self.local_size),
+            num_groups: exchange(self.num_groups),
+            transposed: !self.transposed,
+        }
+    }
+
+    /// Sizes or ids of this geometry, in the order of the dimensions that the application asked for.
+    pub fn as_requested(&self, [x, y, z]: [u64; 3]) -> [u64; 3] {
+        if self.transposed { [y, x, z] } else { [x, y, z] }
     }
 
     /// Number of dimensions, 1 to 3.

@@ -23,6 +23,7 @@ mod relatives;
 mod rows;
 mod runs;
 mod single_items;
+mod transposed;
 mod vector;
 
 use clift_tests::translator;
@@ -74,6 +75,7 @@ fn main() {
         rows::cases(),
         runs::cases(),
         single_items::cases(),
+        transposed::cases(),
         vector::cases(),
     ];
     let count = cases.iter().map(Vec::len).sum();

@@ -100,6 +100,19 @@ pub(super) fn gains_from_packs_of_groups(
         && spmd::can_pack_groups(module, &module.funcs[kernel.func])
 }
 
+/// The lanes of a kernel's packs in transposed launches, if it should have code for them.
+pub(super) fn gains_from_transposition(module: &Module, number: usize, options: &Options) -> Option<u32> {
+    let kernel = &module.kernels[number];
+    let func = &module.funcs[kernel.func];
+    let applies = options.backend != BackendChoice::Interp
+        && !options.opt_disable
+        && options.checks.is_empty()
+        && options.width.is_none_or(|width| width > 1)
+        && func.stage == Stage::Canonical;
+    let machine = Backends::choose(options).ok()?.machine();
+    applies.then(|| spmd::gains_from_transposition(func, kernel, options, &machine)).flatten()
+}
+
 /// The last stages before the backend: from *looped* to *legal*.
 pub(super) fn to_legal(
     observer: &mut StageObserver<'_>,

@@ -74,17 +74,23 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .zip(executable.entries)
         .zip(checks)
         .map(|((((number, desc), needs), entry), checks)| {
-            let usual = Specialization { entry, resources: needs.resources, memory: executable.memory.clone() };
+            let memory = executable.memory.clone();
+            let usual = Specialization { entry, resources: needs.resources, memory, transposed: false };
             let accesses =
                 accesses.clone().filter(|accesses| image::has_accesses(&accesses.funcs[accesses.kernels[number].func]));
             let by_groups = !desc.is_child && kernel::gains_from_packs_of_groups(&module, number, &needs, options);
             let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
-            let specializations = (accesses.is_some() || by_groups).then(|| {
+            let transposed =
+                (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, options)).flatten();
+            if let Some(lanes) = transposed {
+                observer.report_transposed(&desc.name, lanes);
+            }
+            let specializations = (accesses.is_some() || by_groups || transposed.is_some()).then(|| {
                 let source = accesses.unwrap_or_else(|| module.clone());
                 let width = needs.resources.width;
                 let source = KernelSource::new(&desc.name, source, number, data.clone(), options, width);
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
-                Arc::new(Specializations::new(images, usual, by_groups, make))
+                Arc::new(Specializations::new(images, usual, by_groups, transposed, make))
             });
             Kernel {
                 name: desc.name,

@@ -37,6 +37,19 @@ impl<'a> StageObserver<'a> {
         }
     }
 
+    /// Reports that launches of a kernel are transposed.
+    pub(super) fn report_transposed(&mut self, kernel: &str, lanes: u32) {
+        let what = format!(
+            "launches whose work-groups have columns of a multiple of {} work-items run with x and y exchanged: neighbours along y \
+             access neighbouring elements; {lanes} lanes per pack",
+            (lanes / 2).max(1)
+        );
+        tracing::debug!(target: "clift::vectorize", "kernel {kernel}: {what}");
+        if self.options.reports_vectorization() {
+            let _ = writeln!(self.log, "kernel {kernel}: {what}");
+        }
+    }
+
     fn dumps(&self, stage: &str) -> bool {
         self.options.dump.iter().any(|name| name == stage)
     }

@@ -15,7 +15,7 @@ use crate::builtins::image;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{AcceptedStage, Backend, LazySource};
 use crate::guard::guarded;
-use crate::specialize::{LaunchFacts, Specialization};
+use crate::specialize::{LaunchFacts, LaunchForm, Specialization};
 use crate::spmd::GroupFunction;
 use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, spmd};
@@ -113,7 +113,7 @@ impl KernelSource {
     /// Compiles the kernel for the launches that `facts` describes.
     pub(super) fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
         guarded(PANIC, || {
-            let options = Options { single_items: facts.single_items, ..self.options.clone() };
+            let options = Options { single_items: facts.form == LaunchForm::SingleItems, ..self.options.clone() };
             let mut observer = StageObserver::new(&options, Instant::now());
             let kernel = self.module.kernels[self.number].clone();
             let mut module = Module { globals: self.module.globals.clone(), ..Module::default() };
@@ -122,13 +122,22 @@ impl KernelSource {
             if image::has_accesses(&module.funcs[func]) {
                 expand_images(&observer, &mut module, func, &facts.images, &options)?;
             }
+            let transposed = facts.form == LaunchForm::Transposed;
+            if transposed {
+                let Some(made) = spmd::transposed_items::run(&module.funcs[func]) else {
+                    return Err(BuildError::Internal("the kernel cannot be transposed".to_owned()));
+                };
+                module.funcs[func] = made;
+                module.kernels[0] = spmd::transposed_items::kernel(&module.kernels[0]);
+            }
             // If the sub-group size matters, the options already require one.
             let head = KernelRequest { name: &self.name, sub_group_size: None };
             let (needs, executable) = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
             let (Some(needs), Some(&entry)) = (needs.first(), executable.entries.first()) else {
                 return Err(BuildError::Internal("the backend returned no entry".to_owned()));
             };
-            Ok(Specialization { entry, resources: needs.resources, memory: executable.memory.clone() })
+            let memory = executable.memory.clone();
+            Ok(Specialization { entry, resources: needs.resources, memory, transposed })
         })
     }
 }

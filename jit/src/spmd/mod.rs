@@ -13,7 +13,7 @@
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
 //!   `record_access.rs` and `versioning.rs` make accesses contiguous; `single_item_groups.rs` prepares a kernel for work-groups of one
-//!   work-item, `one_row_groups.rs` for those that are one row; `private_arrays.rs` chooses the layout of private
+//!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and y exchanged; `private_arrays.rs` chooses the layout of private
 //!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
 //!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
@@ -45,6 +45,7 @@ use crate::target::machine::Machine;
 use cost::width::{RowLengths, Width};
 use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
+pub(crate) use transform::transposed_items;
 use transform::{loop_counters, normalize, one_row_groups, single_item_groups};
 use vectorize::widen;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
@@ -123,6 +124,19 @@ pub fn narrower(
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
+}
+
+/// The lanes of a kernel's packs in transposed launches, if those are faster: work-items that are neighbours along y access
+/// neighbouring elements, and those that are neighbours along x do not.
+pub(crate) fn gains_from_transposition(
+    func: &Function,
+    kernel: &KernelData,
+    options: &Options,
+    machine: &Machine,
+) -> Option<u32> {
+    let transposed = transposed_items::run(func)?;
+    let rows = RowLengths::of(&transposed_items::kernel(kernel));
+    cost::width::lanes_if_faster(func, RowLengths::of(kernel), &transposed, rows, options, machine)
 }
 
 /// As [`group_functions`], with a limit on the copying of blocks.

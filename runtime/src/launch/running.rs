@@ -206,8 +206,8 @@ impl Running {
             core::array::from_fn(|d| first[d] * local[d]),
             core::array::from_fn(|d| ((last[d] + 1) * local[d]).min(global[d]).max(1) - 1),
         );
-        let group_of = |item: [u64; 3]| core::array::from_fn(|d| item[d] / self.local_size[d].max(1));
-        let with_offset = |item: [u64; 3]| core::array::from_fn(|d| item[d] + offset[d]);
+        let group_of = |item: [u64; 3]| nd.as_requested(core::array::from_fn(|d| item[d] / self.local_size[d].max(1)));
+        let with_offset = |item: [u64; 3]| nd.as_requested(core::array::from_fn(|d| item[d] + offset[d]));
         let info = self.launch.info.as_deref();
         let mut memory = info.map_or_else(Vec::new, |info| info.memory(self.launch.args.bytes(), &self.node.kept()));
         let arenas = [(ctx.local_mem, ctx.local_mem_bytes, "local"), (ctx.scratch, ctx.scratch_bytes, "private")];

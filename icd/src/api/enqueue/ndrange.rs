@@ -138,7 +138,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let PreparedArgs { mut block, buffers, local_arg_bytes, objects, queues, facts } = prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
-    let nd = geometry::checked(request, &demands(queue, kernel))?;
+    let mut nd = geometry::checked(request, &demands(queue, kernel))?;
     let info = kernel.info();
     // CL_OUT_OF_RESOURCES if the number of image arguments or samplers exceeds the device's limits, and also if the size of the
     // arguments does
@@ -172,6 +172,10 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
             (entry, resources) = (code.entry, resources.max(code.resources));
             resources.width = code.resources.width;
             resources.packs_of_groups = code.resources.packs_of_groups;
+            resources.may_coalesce_groups = code.resources.may_coalesce_groups;
+            if code.transposed {
+                nd = nd.transposed();
+            }
             keep.push(code.memory);
         }
     }

@@ -238,6 +238,40 @@ impl<'a> WidthCandidate<'a> {
     }
 }
 
+/// How much faster the other form of a kernel must be.
+const OTHER_WORTHWHILE: f64 = 0.7;
+
+/// The lanes of the other form of a kernel, if it takes much less time because fewer of its accesses are scattered.
+pub(crate) fn lanes_if_faster(
+    func: &Function,
+    rows: RowLengths,
+    other: &Function,
+    other_rows: RowLengths,
+    options: &Options,
+    machine: &Machine,
+) -> Option<u32> {
+    // Costs per work-item, and whether scattered accesses are a large part of them.
+    let costs = |width: Width| match width {
+        Width::Packs(lanes, general, versions) => {
+            let whole = versions.unwrap_or(general);
+            let costs = estimate(&whole, &whole.divergence(lanes, true), lanes, machine);
+            let scatters = costs.scattered > (1.0 - OTHER_WORTHWHILE) * costs.hot;
+            Some((lanes, costs.hot / f64::from(lanes), scatters))
+        }
+        Width::Unprofitable(_, lanes, normal) => {
+            let costs = estimate(&normal, &normal.divergence(lanes, true), lanes, machine);
+            Some((1, costs.scalar / f64::from(lanes), true))
+        }
+        Width::Scalar(_) => None,
+    };
+    let (_, usual, scatters) = costs(Width::choose(func, rows, options, machine))?;
+    if !scatters {
+        return None;
+    }
+    let (lanes, cost, _) = costs(Width::choose(other, other_rows, options, machine))?;
+    (lanes > 1 && cost < OTHER_WORTHWHILE * usual).then_some(lanes)
+}
+
 /// Whether the rows of work-groups may be assumed to have so many work-items. Kernels of several dimensions whose work-items
 /// cooperate are mostly launched in squares of at most 256 work-items. All other kernels have code with fewer lanes for short
 /// rows.

@@ -70,6 +70,44 @@ fn no_more_lanes_for_sums_from_memory() {
     assert_eq!(lanes("", sum), Some(16));
 }
 
+/// A kernel that reads and writes a row of `n` elements for each work-item along the dimension `row`.
+fn matrix(row: u8, more: &str) -> Option<u32> {
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i64 = arg 16
+    v3: i64 = global_id {row}
+    v4: i64 = global_id {}
+    v5: i64 = imul v3, v2
+    v6: i64 = iadd v5, v4
+    v7: ptr(global) = addr scale 4 v0, v6
+    v8: f32 = load align 4 v7
+    v9: ptr(global) = addr scale 4 v1, v6
+{more}
+    store align 4 v9, v8
+    ret
+}}
+kernel f0 args 24
+"#,
+        1 - row
+    );
+    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = &module.kernels[0];
+    let machine = Machine { register_bits: 512, registers: 32 };
+    crate::spmd::gains_from_transposition(&module.funcs[kernel.func], kernel, &Options::default(), &machine)
+}
+
+#[test]
+fn transposed_launches_for_rows_along_x() {
+    assert_eq!(matrix(0, ""), Some(16));
+    assert_eq!(matrix(1, ""), None, "contiguous along x");
+    assert_eq!(matrix(0, "v10: i64 = local_linear_id"), None, "an order can be observed");
+    assert_eq!(matrix(0, "barrier 0 work_group work_group local"), Some(16));
+}
+
 /// Groups of several dimensions whose work-items cooperate have short rows.
 #[test]
 fn no_more_lanes_than_the_row_of_a_square() {

@@ -9,4 +9,5 @@ pub(crate) mod private_arrays;
 pub(crate) mod record_access;
 pub(crate) mod row_loops;
 pub(crate) mod single_item_groups;
+pub(crate) mod transposed_items;
 pub(crate) mod versioning;
