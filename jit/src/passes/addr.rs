@@ -1,5 +1,5 @@
 //! Folds index arithmetic into addresses: constant parts of an index become displacements, constant factors become scales, and an
-//! address based on an address becomes one. All of it is exact, because addresses wrap at 64 bits as the index arithmetic does.
+//! address based on an address becomes one; if lanes' addresses are moved together, their common base is moved. All of it is exact, because addresses wrap at 64 bits as the index arithmetic does.
 //! The computation of an index with fewer bits is folded only if its flags say that it does not wrap.
 
 use clift_kir::{Builder, Function, Imm, Inst, Opcode, Value, WrapFlags};
@@ -88,6 +88,13 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
             (&[inner_base, inner_index], Some(_)) if inner_disp != 0 => {
                 let inner = b.addr(inner_base, Some(inner_index), inner_scale, 0);
                 return Some(b.addr(inner, index, scale, disp.wrapping_add(inner_disp)));
+            }
+            // Lanes' addresses, all moved by the same index: a scalar base is moved instead, so that the lanes have one index each.
+            (&[inner_base, inner_index], Some(shared))
+                if b.ty(inner_index).is_vector() && !b.ty(inner_base).is_vector() && !b.ty(shared).is_vector() =>
+            {
+                let moved = b.addr(inner_base, Some(shared), scale, disp.wrapping_add(inner_disp));
+                return Some(b.addr(moved, Some(inner_index), inner_scale, 0));
             }
             _ => (),
         }

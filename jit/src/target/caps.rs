@@ -21,6 +21,8 @@ pub(crate) struct VectorCaps {
     pub(crate) varying_shifts: fn(op: Opcode, elem: Elem) -> bool,
     /// Whether any selection of lanes from two registers is one instruction. Otherwise only simple patterns are.
     pub(crate) any_shuffle: bool,
+    /// Whether any extension and truncation of lanes is one instruction. Otherwise extensions only double the width.
+    pub(crate) any_extension: bool,
     /// Which instructions for scattered accesses are worth using where all lanes are active.
     pub(crate) scattered: ScatteredAccesses,
 }
@@ -33,6 +35,7 @@ impl VectorCaps {
         native: |_, _, _, _| false,
         varying_shifts: |_, _| false,
         any_shuffle: false,
+        any_extension: false,
         scattered: ScatteredAccesses::FAST,
     };
 

@@ -21,6 +21,7 @@ pub(super) fn of(features: Features) -> VectorCaps {
         native,
         varying_shifts,
         any_shuffle: false,
+        any_extension: false,
         scattered: ScatteredAccesses::FAST,
     }
 }

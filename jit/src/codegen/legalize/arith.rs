@@ -77,9 +77,12 @@ impl Legalizer<'_> {
         None
     }
 
-    /// The intermediate type of an integer conversion that vectors cannot do in one step: extensions double the width, and 64
-    /// bits are truncated to 32 first.
+    /// The intermediate type of an integer conversion that vectors cannot do in one step: where extensions double the width only,
+    /// and 64 bits are truncated to 32 first.
     fn intermediate_type(&self, op: Opcode, from: Type, to: Type) -> Option<Type> {
+        if self.caps.any_extension {
+            return None;
+        }
         let registers = self.caps.part_lanes(from) > 1 && self.caps.part_lanes(to) > 1 && !from.is_bool();
         let elem = match (op, from.elem, to.elem) {
             (Opcode::Zext | Opcode::Sext, Elem::I8, Elem::I32 | Elem::I64) => Elem::I16,

@@ -24,6 +24,7 @@ const SKYLAKE: VectorCaps = VectorCaps {
     native: |op, _, from, to| native(Avx512Level::Skylake, op, from, to),
     varying_shifts: |op, elem| native_int(Avx512Level::Skylake, op, elem.bytes()),
     any_shuffle: true,
+    any_extension: true,
     scattered: ScatteredAccesses::FAST,
 };
 

@@ -1,8 +1,8 @@
-//! Chains of conversions.
+//! Chains of conversions, and conversions of the components of records.
 
-use clift_kir::{Builder, Imm, InstData, Opcode, Type, Value};
+use clift_kir::{Builder, Elem, Imm, InstData, Opcode, Type, Value};
 
-use super::defined_by;
+use super::{defined_by, splat};
 
 /// Rules for conversions.
 pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
@@ -15,13 +15,22 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let source = inner(b, Opcode::Bitcast)?;
             Some(if b.ty(source) == ty { source } else { b.cast(Opcode::Bitcast, source, ty) })
         }
-        Opcode::Zext => inner(b, Opcode::Zext).map(|source| b.cast(Opcode::Zext, source, ty)),
+        Opcode::Zext => inner(b, Opcode::Zext)
+            .map(|source| b.cast(Opcode::Zext, source, ty))
+            .or_else(|| component(b, x, ty.elem, false)),
         Opcode::Sext => {
             if let Some(source) = inner(b, Opcode::Sext) {
                 return Some(b.cast(Opcode::Sext, source, ty));
             }
             // A zero-extended value has a clear sign bit.
-            inner(b, Opcode::Zext).map(|source| b.cast(Opcode::Zext, source, ty))
+            inner(b, Opcode::Zext)
+                .map(|source| b.cast(Opcode::Zext, source, ty))
+                .or_else(|| component(b, x, ty.elem, true))
+        }
+        Opcode::StoFp | Opcode::UtoFp => {
+            let signed = data.op == Opcode::StoFp;
+            let lanes = component(b, x, Elem::I32, signed)?;
+            Some(b.value(Opcode::StoFp, &[lanes], data.imm.clone(), ty))
         }
         Opcode::Itrunc => {
             if let Some(source) = inner(b, Opcode::Itrunc) {
@@ -54,4 +63,39 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         }
         _ => None,
     }
+}
+
+/// Extended components of records that are as long as the result's lanes: shifts instead of moving lanes.
+///
+/// `zext(shuffle [1, 5, 9, 13] x)` is `(bitcast x >> 8) & 255`.
+fn component(b: &mut Builder<'_>, x: Value, to: Elem, signed: bool) -> Option<Value> {
+    let (from, lanes) = (b.ty(x), b.ty(x).lanes());
+    let shuffle = defined_by(b, x, Opcode::Shuffle).filter(|_| from.elem.is_int() && to.bits() > from.elem.bits())?;
+    let Imm::Lanes(places) = &shuffle.imm else { return None };
+    let (source, step) = (shuffle.args[0], to.bits() / from.elem.bits());
+    let first = u32::from(*places.first()?);
+    let strided = places.iter().zip(0..).all(|(&at, lane)| u32::from(at) == first + lane * step);
+    if !strided || first >= step || b.ty(source).lanes() != lanes * step || !lanes.is_power_of_two() || lanes == 1 {
+        return None;
+    }
+    let records = b.cast(Opcode::Bitcast, source, from.with_elem(to));
+    let ty = b.ty(records);
+    let (below, above) = (first * from.elem.bits(), (step - 1 - first) * from.elem.bits());
+    let mut shift = |op, value, count: u32| {
+        if count == 0 {
+            return value;
+        }
+        let count = splat(b, ty, count.into());
+        b.int2(op, value, count)
+    };
+    Some(if signed {
+        let top = shift(Opcode::Shl, records, above);
+        shift(Opcode::Ashr, top, below + above)
+    } else if above == 0 {
+        shift(Opcode::Lshr, records, below)
+    } else {
+        let low = shift(Opcode::Lshr, records, below);
+        let mask = splat(b, ty, from.elem.mask());
+        b.int2(Opcode::And, low, mask)
+    })
 }
