@@ -12,12 +12,15 @@
 //! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
 //! small arrays. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
 //!
-//! Otherwise inner loops come first. Loops with barriers or other convergent ops are not unrolled, because copies of those would become
-//! regions of their own. A kernel grows by at most [`MAX_GROWTH`] instructions.
+//! Otherwise inner loops come first. A kernel grows by at most [`MAX_GROWTH`] instructions.
+//!
+//! Copies of a barrier are barriers of their own, and begin regions of their own. Which region is next is then known, and need not be
+//! found out for each pack; but each takes code, so there are at most [`MAX_BARRIERS`] copies. Loops with other convergent ops are not
+//! unrolled.
 
 use clift_kir::analysis::{Cold, LoopForest, LoopId};
 use clift_kir::clone::clone_inst;
-use clift_kir::{Block, Effects, Function, Inst, Opcode, Space, Value};
+use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
@@ -32,6 +35,8 @@ const MAX_BOOST: u64 = 3;
 const MAX_ARRAY_COPIES: u64 = 1000;
 /// The most iterations.
 const MAX_ITERATIONS: u64 = 130;
+/// The most copies of barriers.
+const MAX_BARRIERS: u64 = 16;
 /// The most instructions that unrolling adds to a function.
 const MAX_GROWTH: u64 = 8000;
 
@@ -80,6 +85,8 @@ struct LoopSize {
     copied: u64,
     /// Whether the loop accesses private variables at places that only counters decide.
     indexes_arrays: bool,
+    /// The barriers of all copies.
+    barriers: u64,
     /// Whether it contains nothing that must not be copied.
     may_copy: bool,
 }
@@ -88,7 +95,7 @@ impl LoopSize {
     /// Of a loop with the loops inside, by how many iterations each of these has in all.
     fn new(func: &Function, loops: &LoopForest, id: LoopId, iterations: &FxHashMap<LoopId, u64>) -> LoopSize {
         let data = loops.get(id);
-        let mut size = LoopSize { rolled: 0, copied: 0, indexes_arrays: false, may_copy: true };
+        let mut size = LoopSize { rolled: 0, copied: 0, indexes_arrays: false, barriers: 0, may_copy: true };
         // What folds in a copy: counters, and what is computed from them and constants, or loaded from tables with such indices.
         // `places` are addresses in private variables, `entries` those in constant ones.
         let mut folds: FxHashSet<Value> = iterations.keys().flat_map(|&id| counters(func, loops, id)).collect();
@@ -98,7 +105,9 @@ impl LoopSize {
             let times = loops.innermost(block).and_then(|id| iterations.get(&id)).copied().unwrap_or(0);
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
-                if data.op.info().effects == Effects::Convergent {
+                if data.op == Opcode::Barrier {
+                    size.barriers += times;
+                } else if data.op.info().effects == Effects::Convergent {
                     size.may_copy = false;
                 }
                 let folding = |value: Value| folds.contains(&value) || func.dfg.as_const(value).is_some();
@@ -144,7 +153,7 @@ impl LoopSize {
     fn is_worth(&self) -> bool {
         let boost = (self.rolled * 100 / self.copied.max(1)).clamp(100, 100 * MAX_BOOST);
         let limit = if self.indexes_arrays { MAX_ARRAY_COPIES } else { MAX_COPIES * boost / 100 };
-        self.may_copy && self.copied <= limit
+        self.may_copy && self.barriers <= MAX_BARRIERS && self.copied <= limit
     }
 }
 
@@ -199,6 +208,7 @@ fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount)
     for _ in 1..trips.times {
         let copies: FxHashMap<Block, Block> = body.iter().map(|&(block, _)| (block, func.dfg.make_block())).collect();
         let mut values: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
         for (block, insts) in &body {
             let copy = copies[block];
             order.push(copy);
@@ -215,6 +225,7 @@ fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount)
             for &inst in insts {
                 let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
                 func.layout.append_inst(copy, made);
+                rename_barrier(func, made, &mut barriers);
                 for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(made)) {
                     values.insert(old, new);
                 }
@@ -237,6 +248,15 @@ fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount)
     jump_to(func, last_exit, 1 - trips.stays);
     place_after(func, latch, &order);
     Some(())
+}
+
+/// Gives the copy of a barrier the id that barriers of its id have in this copy of the loop.
+fn rename_barrier(func: &mut Function, inst: Inst, ids: &mut FxHashMap<u32, u32>) {
+    let Imm::Barrier(info) = &func.dfg.inst(inst).imm else { return };
+    let mut info = info.clone();
+    info.id = *ids.entry(info.id).or_insert_with(|| func.fresh_barrier());
+    let data = InstData { imm: Imm::Barrier(info), ..func.dfg.inst(inst).clone() };
+    func.dfg.replace_inst(inst, data);
 }
 
 /// Replaces a block's branch by a jump to one of its targets.

@@ -331,6 +331,8 @@ impl Cost {
 
 /// The most instructions of a recomputed value that are executed for each work-item, and the most in total.
 const LIMITS: (u32, u32) = (4, 12);
+/// The same for Booleans, which take more instructions to store and load: as bytes.
+const BOOLEAN_LIMITS: (u32, u32) = (8, 16);
 
 /// The cost of recomputing each value; `None` if keeping it is cheaper, or if it depends on anything else.
 fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
@@ -361,7 +363,10 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
         let cost = data.args.iter().try_fold(own, |sum, &arg| Some(sum.plus(costs[arg]?)));
         costs[result] = cost
             .map(|cost| if cost.varies { Cost { inner: cost.inner + own.all, ..cost } } else { cost })
-            .filter(|cost| cost.inner <= LIMITS.0 && cost.all <= LIMITS.1);
+            .filter(|cost| {
+                let (inner, all) = if func.dfg.ty(result).is_bool() { BOOLEAN_LIMITS } else { LIMITS };
+                cost.inner <= inner && cost.all <= all
+            });
     }
     costs
 }
