@@ -153,9 +153,39 @@ fn blocks(ty: &str) -> Case {
     }
 }
 
+/// Rows and columns computed from one index, with a border, and a pointer that walks: images of all widths, as packs lie in one row,
+/// at a border, or in two rows.
+fn flattened(width: usize) -> Case {
+    let height = GLOBAL / width;
+    let pixel = |k: usize| (spread(3, k) % 100) as f32;
+    Case::new(
+        format!("rows::flattened_index_{width}"),
+        "kernel void t(global float *out, global const float *in, int width, int height) {
+            int i = get_global_id(0), x = i % width, y = i / width % height, image = i / (width * height);
+            global float *o = out + (image * 9 * height + y) * width + x;
+            for (int dy = -1; dy <= 1; dy++)
+                for (int dx = -1; dx <= 1; dx++) {
+                    int yy = y + dy, xx = x + dx;
+                    *o = yy >= 0 && xx >= 0 && yy < height && xx < width ? in[(image * height + yy) * width + xx] : 0;
+                    o += width * height;
+                }
+        }",
+    )
+    .range(&[width * height], &[&[1], &[16], &[48], &[64], &[width]])
+    .expect_n(9 * width * height, move |at| {
+        let (k, y, x) = (at / (width * height), at / width % height, at % width);
+        let (yy, xx) = ((y + k / 3).wrapping_sub(1), (x + k % 3).wrapping_sub(1));
+        Some(if yy < height && xx < width { pixel(yy * width + xx) } else { 0.0 })
+    })
+    .input(pixel)
+    .value(width as i32)
+    .value(height as i32)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![in_place(0), in_place(-5), pairs(), blocks("uint"), blocks("ulong")];
     cases.extend([1, 2, 3, 4, 5, 9, -1, -2, -3, -4, -7].map(overlapping));
+    cases.extend([5, 16, 24, 48, 100, 240].map(flattened));
     for n in LENGTHS {
         cases.push(sums("uchar", n, |x| x as u8, u8::wrapping_add));
         cases.push(sums("short", n, |x| x as i16, i16::wrapping_add));

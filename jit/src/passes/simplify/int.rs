@@ -176,7 +176,8 @@ fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type)
     }
 }
 
-/// A left shift followed by an arithmetic right shift is a sign extension of the bits in between.
+/// A left shift followed by an arithmetic right shift is a sign extension of the bits in between. If more is to be done than that,
+/// vectors are left as they are: shifts are cheaper than moving lanes.
 fn shift_back(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
     if op != Opcode::Ashr {
         return None;
@@ -187,6 +188,9 @@ fn shift_back(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> 
     let base = inner.args[0];
     let left = splat_bits(b, inner.args[1])? % width;
     let narrow = Elem::int((width - left) as u32).filter(|elem| left > 0 && elem.is_int())?;
+    if ty.is_vector() && right > left {
+        return None;
+    }
     let kept = b.cast(Opcode::Itrunc, base, ty.with_elem(narrow));
     let wide = b.cast(Opcode::Sext, kept, ty);
     Some(match right.cmp(&left) {
