@@ -253,7 +253,7 @@ fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount)
 /// Gives the copy of a barrier the id that barriers of its id have in this copy of the loop.
 fn rename_barrier(func: &mut Function, inst: Inst, ids: &mut FxHashMap<u32, u32>) {
     let Imm::Barrier(info) = &func.dfg.inst(inst).imm else { return };
-    let mut info = info.clone();
+    let mut info = *info;
     info.id = *ids.entry(info.id).or_insert_with(|| func.fresh_barrier());
     let data = InstData { imm: Imm::Barrier(info), ..func.dfg.inst(inst).clone() };
     func.dfg.replace_inst(inst, data);
