@@ -1,15 +1,20 @@
-//! Long work of the driver that is no command, such as building programs. It runs on threads of ours, because the application's may
-//! have small stacks and expect signals. At most as many run at a time as the processor has use for; the others wait.
+//! Long work of the driver that is no command, such as building programs. The application's threads may have small stacks, so work
+//! that they wait for runs on another stack if theirs is short, and all else on threads of ours. At most as many pieces of work run
+//! at a time as the processor has use for; the others wait.
+//!
+//! Rejected: a thread for work that is waited for. It costs a tenth of a short build, most of it in the allocator, which gives each new
+//! thread an arena of its own.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::{pool, sys};
 
-/// Stack of such a thread: only what is used gets memory.
+/// The size of a large stack: only what is used gets memory.
 const STACK_BYTES: usize = 64 << 20;
+/// Work runs on a stack that has so many bytes left. This is half of what threads usually have.
+const ENOUGH_BYTES: usize = 4 << 20;
 
 /// A piece of work that nobody waits for.
 type Job = Box<dyn FnOnce() + Send>;
@@ -32,7 +37,7 @@ pub(crate) struct State {
 }
 
 thread_local! {
-    /// Whether this is such a thread.
+    /// Whether this thread does such work.
     static OURS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -61,7 +66,7 @@ fn limit() -> usize {
     pool::worker_count().max(2)
 }
 
-/// Whether the calling thread is a thread of the driver with a large stack.
+/// Whether the calling thread does such work already, or is a thread of the driver with a large stack.
 fn on_thread_of_ours() -> bool {
     OURS.get() || pool::on_worker()
 }
@@ -94,8 +99,8 @@ fn builder() -> std::thread::Builder {
     std::thread::Builder::new().name("clift-build".to_owned()).stack_size(STACK_BYTES)
 }
 
-/// Does `work` on a thread of ours, and waits for its result. If no thread can be started, the calling thread does it.
-pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+/// Does `work` on a large stack when there is room for another piece of work.
+pub fn run<T>(work: impl FnOnce() -> T) -> T {
     if on_thread_of_ours() {
         return work();
     }
@@ -106,19 +111,22 @@ pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     state.running += 1;
     let place = Place { epoch: state.epoch };
     drop(state);
-    let work = Mutex::new(Some(work));
-    let take = || work.lock().take();
-    let done = std::thread::scope(|scope| {
-        let thread = || {
-            OURS.set(true);
-            take().map(|work| work())
-        };
-        let spawned = sys::with_signals_blocked(|| builder().spawn_scoped(scope, thread));
-        spawned.ok().and_then(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    let done = stacker::maybe_grow(ENOUGH_BYTES, STACK_BYTES, || {
+        let around = OURS.replace(true);
+        let _reset = Reset(around);
+        work()
     });
-    let done = done.or_else(|| take().map(|work| work()));
     drop(place);
-    done.unwrap_or_else(|| unreachable!("broken invariant: work is taken once, and then done"))
+    done
+}
+
+/// Restores [`OURS`] when dropped, also when the work panics.
+struct Reset(bool);
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        OURS.set(self.0);
+    }
 }
 
 /// Does `job` on a thread of ours, when there is room, without waiting for it.

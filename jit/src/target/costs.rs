@@ -5,7 +5,7 @@
 //! documentation of a figure names its source and what that program measured on an Emerald Rapids (EMR below).
 //!
 //! - *Latencies* are those of Intel's Skylake-X on <https://uops.info>, with registers of 256 bits where they depend on the
-//!   width. On Zen 4 and Zen 5 integer multiplications are faster and gathers are slower.
+//!   width, quoted from memory: the measured ones are the evidence. On Zen 4 and Zen 5 integer multiplications are faster and gathers are slower.
 //! - *Throughputs* are relative to one vector instruction on a full register. Where their source is "chosen", the figure is not the
 //!   measured cost but the one with which the choice of lanes was right for the kernels of the benchmark: one figure stands for
 //!   many cases (an atomic in the own cache and a contended one, a misprediction and a branch that is always predicted), and
