@@ -13,6 +13,7 @@
 
 mod bitwise;
 mod divisions;
+mod extremes;
 mod shuffles;
 
 use std::path::Path;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         }
     }
     trials.push(Trial::test("shuffles", || Ok(shuffles::all()?)));
+    trials.push(Trial::test("extremes", || Ok(extremes::all()?)));
     trials.push(Trial::test("bitwise expressions", || Ok(bitwise::all()?)));
     trials.push(Trial::test("divisions", || Ok(divisions::all(fuzz_seconds().is_some())?)));
     for part in 0..4 {

@@ -207,6 +207,36 @@ impl Selector<'_> {
         self.make(ZMM, row, size(ty), signs, more)
     }
 
+    /// A select between the two operands of their own comparison, if it is what `VMINPS` or `VMAXPS` compute: the first operand if it
+    /// is less or greater, the second one otherwise, also if one is NaN or both are zero.
+    pub(super) fn chosen_extreme(&mut self, cond: Value, then: Value, otherwise: Value) -> Option<VReg> {
+        let data = self.legal.dfg.inst(self.legal.dfg.def_inst(cond)?);
+        let (Imm::FloatCond(cond, _), &[a, b]) = (&data.imm, data.args.as_slice()) else { return None };
+        let ty = self.legal.dfg.ty(a);
+        let (less, then, otherwise) = match cond {
+            FloatCond::Olt => (true, then, otherwise),
+            FloatCond::Ogt => (false, then, otherwise),
+            FloatCond::Uge => (true, otherwise, then),
+            FloatCond::Ule => (false, otherwise, then),
+            FloatCond::Oeq
+            | FloatCond::One
+            | FloatCond::Ole
+            | FloatCond::Oge
+            | FloatCond::Ueq
+            | FloatCond::Une
+            | FloatCond::Ult
+            | FloatCond::Ugt
+            | FloatCond::Ord
+            | FloatCond::Uno => return None,
+        };
+        let min = match (then == a && otherwise == b, then == b && otherwise == a) {
+            (true, _) => less,
+            (_, true) => !less,
+            _ => return None,
+        };
+        Some(self.binary(if min { &MIN } else { &MAX }, ty, then, otherwise))
+    }
+
     /// The minimum or maximum; if one operand is NaN, the other one.
     fn min_max(&mut self, min: bool, ty: Type, a: Value, b: Value, no_nan: bool) -> VReg {
         let number = |this: &Self, value: Value| {

@@ -188,6 +188,11 @@ impl Selector<'_> {
     fn select(&mut self, inst: Inst, to: Type) -> VReg {
         let args = &self.legal.dfg.inst(inst).args;
         let by_lanes = self.arg_type(inst, 0).is_vector();
+        if by_lanes == to.is_vector()
+            && let Some(register) = self.chosen_extreme(args[0], args[1], args[2])
+        {
+            return register;
+        }
         let cond = self.get(args[0]);
         if class(to) == GPR {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
