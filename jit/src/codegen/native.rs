@@ -38,12 +38,12 @@ pub(super) trait Session {
 /// Prefix of the message for a panic in a library. Libraries panic when they have no rule for an instruction.
 pub(super) const PANIC: &str = "code generation";
 
-/// The largest stack frame of a function in bytes.
-pub(super) const MAX_FRAME: u32 = 1 << 20;
+/// The largest stack frame of a function in bytes: half of the stacks on which kernels run.
+pub(super) const MAX_FRAME: u32 = 4 << 20;
 
-/// The error of a function that needs a larger frame.
-pub(super) fn frame_too_large() -> BuildError {
-    BuildError::Limit(format!("its variables and spilled values need more than {MAX_FRAME} bytes of stack"))
+/// The error of a function that needs a larger frame, of so many bytes.
+pub(super) fn frame_too_large(bytes: u64) -> BuildError {
+    BuildError::Limit(format!("its variables and spilled values need {bytes} bytes of stack, more than {MAX_FRAME}"))
 }
 
 /// How a kernel's function for any work-group is entered.

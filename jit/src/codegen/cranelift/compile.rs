@@ -97,8 +97,9 @@ impl CraneliftSession {
             let Some(code) = self.context.compiled_code() else { unreachable!("broken invariant: no code") };
             let preserves_all = self.context.func.signature.call_conv == CallConv::PreserveAll;
             let most = if preserves_all { MAX_PRESERVING_FRAME } else { MAX_FRAME };
-            if code.buffer.frame_layout().is_some_and(|frame| frame.frame_to_fp_offset > most) {
-                return Err(frame_too_large());
+            let frame = code.buffer.frame_layout().map_or(0, |frame| frame.frame_to_fp_offset);
+            if frame > most {
+                return Err(frame_too_large(frame.into()));
             }
             let places = places(code);
             if self.dump_code {

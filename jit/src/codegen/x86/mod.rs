@@ -173,8 +173,9 @@ impl Session for X86Session {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
         let select::Selected { code, pool, variables } = select::run(func, data, self.level);
         let output = allocator::allocate(&code, self.allocator)?;
-        if variables > MAX_FRAME || output.num_spillslots > (MAX_FRAME / 8) as usize {
-            return Err(frame_too_large());
+        let frame = u64::from(variables) + 8 * output.num_spillslots as u64;
+        if frame > MAX_FRAME.into() {
+            return Err(frame_too_large(frame));
         }
         let emitted = emit::emit(&code, &output, &pool, variables);
         let places: Places = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
