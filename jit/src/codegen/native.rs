@@ -41,9 +41,9 @@ pub(super) const PANIC: &str = "code generation";
 /// The largest stack frame of a function in bytes: half of the stacks on which kernels run.
 pub(super) const MAX_FRAME: u32 = 4 << 20;
 
-/// The error of a function that needs a larger frame, of so many bytes.
-pub(super) fn frame_too_large(bytes: u64) -> BuildError {
-    BuildError::Limit(format!("its variables and spilled values need {bytes} bytes of stack, more than {MAX_FRAME}"))
+/// The error of a function that needs a frame of so many bytes, more than `most`.
+pub(super) fn frame_too_large(bytes: u64, most: u32) -> BuildError {
+    BuildError::Limit(format!("its variables and spilled values need {bytes} bytes of stack, more than {most}"))
 }
 
 /// How a kernel's function for any work-group is entered.

@@ -99,7 +99,7 @@ impl CraneliftSession {
             let most = if preserves_all { MAX_PRESERVING_FRAME } else { MAX_FRAME };
             let frame = code.buffer.frame_layout().map_or(0, |frame| frame.frame_to_fp_offset);
             if frame > most {
-                return Err(frame_too_large(frame.into()));
+                return Err(frame_too_large(frame.into(), most));
             }
             let places = places(code);
             if self.dump_code {

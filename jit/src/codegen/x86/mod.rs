@@ -36,7 +36,7 @@ use super::code_memory::{CodeMemory, PlacedCode};
 use super::cranelift::CraneliftBackend;
 use super::data::ProgramData;
 use super::listing::{self, ListingInput};
-use super::native::{self, MAX_FRAME, NativeBackend, Session, frame_too_large};
+use super::native::{self, NativeBackend, Session, frame_too_large};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
 use crate::target::caps::VectorCaps;
@@ -160,6 +160,10 @@ impl NativeBackend for X86Backend {
     }
 }
 
+/// The largest stack frame of a function in bytes. This is less than others may have: one lane is faster than packs whose values do not
+/// fit the second-level cache.
+const MAX_FRAME: u32 = 1 << 20;
+
 /// A session of this backend.
 struct X86Session {
     level: Avx512Level,
@@ -175,7 +179,7 @@ impl Session for X86Session {
         let output = allocator::allocate(&code, self.allocator)?;
         let frame = u64::from(variables) + 8 * output.num_spillslots as u64;
         if frame > MAX_FRAME.into() {
-            return Err(frame_too_large(frame));
+            return Err(frame_too_large(frame, MAX_FRAME));
         }
         let emitted = emit::emit(&code, &output, &pool, variables);
         let places: Places = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
