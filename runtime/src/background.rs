@@ -2,8 +2,7 @@
 //! that they wait for runs on another stack if theirs is short, and all else on threads of ours. At most as many pieces of work run
 //! at a time as the processor has use for; the others wait.
 //!
-//! Rejected: a thread for work that is waited for. It costs a tenth of a short build, most of it in the allocator, which gives each new
-//! thread an arena of its own.
+//! Rejected: a thread for work that is waited for. It costs almost a tenth of a short build.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
