@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use clift_tests::session::{Session, session};
 use clift_tests::values::spread;
+use clift_tests::ways::OPTIONS;
 use opencl3::command_queue::CommandQueue;
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE};
@@ -16,9 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Args;
 use crate::generate::{ATOMIC_WORDS, IN_WORDS, Launch, MEM_WORDS, Program, program};
-
-/// The environment variable with the build options that a configuration adds to a program's.
-pub(crate) const OPTIONS: &str = "CLIFT_FUZZ_OPTIONS";
 
 /// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,12 +10,13 @@ mod generate;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::Parser;
-use clift_tests::driver::{clift_library, vendors_dir};
+use clift_tests::driver::clift_library;
+use clift_tests::ways::{self, WAYS, Way};
 
 use crate::child::Outcome;
 
@@ -53,33 +54,6 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     result: Option<PathBuf>,
 }
-
-/// A configuration: a driver and its environment.
-struct Way {
-    name: String,
-    library: PathBuf,
-    env: Vec<(&'static str, String)>,
-}
-
-/// The configurations' environments, by name.
-const WAYS: &[(&str, &[(&str, &str)])] = &[
-    ("auto", &[]),
-    ("1", &[("CLIFT_WIDTH", "1")]),
-    ("4", &[("CLIFT_WIDTH", "4")]),
-    ("16", &[("CLIFT_WIDTH", "16")]),
-    ("32", &[("CLIFT_WIDTH", "32")]),
-    ("cranelift", &[("CLIFT_BACKEND", "cranelift")]),
-    ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
-    ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),
-    ("interp", &[("CLIFT_BACKEND", "interp")]),
-    ("unoptimized", &[(child::OPTIONS, "-cl-opt-disable")]),
-    // The other front end, with its optimizer and without.
-    ("clang", &[("CLIFT_FRONTEND", "clang")]),
-    ("clang-unoptimized", &[("CLIFT_FRONTEND", "clang"), (child::OPTIONS, "-cl-opt-disable")]),
-];
-
-/// What a configuration has unless it says otherwise: no other front end stands in for Clift's own.
-const OWN_FRONT_END: &[(&str, &str)] = &[("CLIFT_FRONTEND", "clift")];
 
 /// Programs per child.
 const BATCH: u64 = 16;
@@ -130,70 +104,32 @@ fn main() -> Result<ExitCode> {
 
 fn ways(args: &Args) -> Result<Vec<Way>> {
     let clift = args.clift.clone().unwrap_or_else(clift_library);
-    let own = WAYS.iter().map(|(name, env)| Way {
-        name: (*name).to_owned(),
-        library: clift.clone(),
-        env: OWN_FRONT_END.iter().chain(*env).map(|&(name, value)| (name, value.to_owned())).collect(),
-    });
-    let peers = args.peer.iter().map(|text| {
-        let (name, library) = text.split_once('=').unwrap_or((text, text));
-        Way { name: name.to_owned(), library: library.into(), env: Vec::new() }
-    });
-    let wanted = |way: &Way| args.ways.is_empty() || args.ways.contains(&way.name) || !way.is_clift();
+    let own = WAYS.iter().map(|(name, env)| Way::clift(name, &clift, env));
+    let peers = args.peer.iter().map(|text| Way::peer(text));
+    let wanted = |way: &Way| args.ways.is_empty() || args.ways.contains(&way.name) || !way.is_clift;
     let ways: Vec<Way> = own.chain(peers).filter(wanted).collect();
     ensure!(!ways.is_empty(), "no way is left");
     Ok(ways)
-}
-
-impl Way {
-    fn is_clift(&self) -> bool {
-        WAYS.iter().any(|(name, _)| *name == self.name)
-    }
 }
 
 /// Runs a batch in one configuration, and starts another child after each one that died.
 fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Result<BTreeMap<u64, Outcome>> {
     let mut outcomes = BTreeMap::new();
     let result = scratch.join("result");
-    let cache = scratch.join("cache");
     let mut next = first;
     while next < first + count {
         std::fs::write(&result, "")?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = way.command(scratch)?;
         command
             .args(["--first", &next.to_string(), "--count", &(first + count - next).to_string()])
             .arg("--result")
-            .arg(&result)
-            .env("OCL_ICD_VENDORS", vendors_dir(&way.library, scratch)?)
-            .env_remove("OCL_ICD_FILENAMES")
-            .env("CLIFT_TEST_ICD", &way.library)
-            .env("CLIFT_CACHE_DIR", &cache)
-            .env("POCL_CACHE_DIR", &cache)
-            .envs(way.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .arg(&result);
         if let Some(source) = &args.source {
             command.arg("--source").arg(source);
         }
         let mut child = command.spawn()?;
         // The limit applies to each program; the file shows how far the child is.
-        let (mut since, mut length) = (Instant::now(), 0);
-        let status = loop {
-            if let Some(status) = child.try_wait()? {
-                break Some(status);
-            }
-            let now = std::fs::metadata(&result)?.len();
-            if now != length {
-                (since, length) = (Instant::now(), now);
-            }
-            if since.elapsed() > Duration::from_secs(args.limit) {
-                child.kill()?;
-                child.wait()?;
-                break None;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        let status = ways::wait(&mut child, &result, Duration::from_secs(args.limit))?;
         for line in std::fs::read_to_string(&result)?.lines() {
             let (seed, outcome) = serde_json::from_str::<(u64, Outcome)>(line)?;
             outcomes.insert(seed, outcome);
@@ -229,9 +165,9 @@ fn judge(seed: u64, ways: &[Way], outcomes: &[BTreeMap<u64, Outcome>]) -> Verdic
         let Some(outcome) = outcomes.get(&seed) else { continue };
         // A peer may lack features that a program needs, and the interpreter may be too slow.
         let excused = match outcome {
-            Outcome::Results(_) => own && !way.is_clift(),
-            Outcome::Timeout => !way.is_clift() || way.name == "interp",
-            Outcome::Build(_) | Outcome::Run(_) | Outcome::Crash(_) => !way.is_clift(),
+            Outcome::Results(_) => own && !way.is_clift,
+            Outcome::Timeout => !way.is_clift || way.name == "interp",
+            Outcome::Build(_) | Outcome::Run(_) | Outcome::Crash(_) => !way.is_clift,
         };
         if excused {
             continue;

@@ -8,6 +8,7 @@ mod apps;
 mod bench;
 mod bless;
 mod book;
+mod corpus;
 mod cts;
 mod demo;
 mod dependencies;
@@ -58,6 +59,8 @@ enum Task {
     Apps(apps::Args),
     /// Compare random programs in OpenCL C between configurations of the driver, and with other drivers.
     Fuzz(fuzz::Args),
+    /// Run the kernels of folders of OpenCL C in the configurations of the driver and on other drivers, and compare the results.
+    Corpus(corpus::Args),
     /// Run what finds rare faults for long: damaged inputs, random calls and programs, stress, sanitizers.
     Soak(soak::Args),
     /// Measure the errors of the transcendental functions.
@@ -81,6 +84,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(args) => bench::run(&args),
         Task::Apps(args) => apps::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Corpus(args) => corpus::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Ulp(args) => ulp::run(&args),
         Task::Dependencies(args) => dependencies::run(&args),
