@@ -18,6 +18,7 @@ mod cfg;
 mod children;
 mod consts;
 mod decorations;
+mod environment;
 mod function;
 mod link;
 mod llvm_backend;
@@ -180,7 +181,7 @@ fn build(
     let place = |error: ImportError, symbol: &Symbol| in_module(error, symbol.module, inputs.len());
     for (number, ((unit, input), globals)) in units.iter_mut().zip(inputs).zip(&variables).enumerate() {
         let resolved = unit.resolve(&shared, input.spec_constants, globals);
-        resolved.map_err(|error| in_module(error, number, inputs.len()))?;
+        resolved.and_then(|()| environment::check(unit)).map_err(|error| in_module(error, number, inputs.len()))?;
     }
     check_imported_variables(&units, &links, &shared)?;
     for number in 0..units.len() {

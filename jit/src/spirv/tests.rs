@@ -325,3 +325,44 @@ fn instructions_of_reported_capabilities_are_known() {
     assert!(missing.is_empty(), "{missing:#?}");
     assert!(checked > 250, "{checked}");
 }
+
+/// Each rule of the environment has a module that is refused by the rule's name, as it is or as the module of a producer that is not
+/// known to break the rule. Modules of the producers in the table are accepted.
+#[test]
+fn rules_of_the_environment() {
+    use super::environment::{Producers, Rule, TOLERATED};
+
+    let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/spirv/");
+    let import_as = |path: &str, generator: Option<u32>| {
+        let bytes = std::fs::read(format!("{files}{path}.spv")).unwrap();
+        let mut words: Vec<u32> = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        if let Some(generator) = generator {
+            words[2] = generator << 16;
+        }
+        import(&[ModuleInput::new(&words)], &Options::default()).map(drop).map_err(|error| error.to_string())
+    };
+    for &rule in Rule::ALL {
+        let tolerated = TOLERATED.iter().find(|row| row.0 == rule).map(|row| row.1);
+        let file = match rule {
+            Rule::VectorLength => "run/vector_lengths",
+            Rule::AtomicFloat => "run/atomic_half",
+            Rule::BuiltInClass => "run/built_in_variables",
+            Rule::ArgumentPointer | Rule::ArgumentArray => "run/rule_argument_array",
+            Rule::AtomicScope => "run/rule_atomic_scope",
+            _ => &format!("error/rule_{}", rule.name().replace('-', "_")),
+        };
+        let (refused, accepted): (&[_], &[_]) = match tolerated {
+            None => (&[None], &[]),
+            Some(Producers::All) => (&[], &[None, Some(0)]),
+            Some(Producers::Tools(tools)) => (&[Some(0), Some(99)], &[None, Some(tools[0])]),
+        };
+        for &generator in refused {
+            let error = import_as(file, generator).expect_err(rule.name());
+            assert!(error.contains(&format!(": rule {} of OpenCL's environment: ", rule.name())), "{file}: {error}");
+            assert!(error.contains(" at word "), "{error}");
+        }
+        for &generator in accepted {
+            import_as(file, generator).unwrap_or_else(|error| panic!("{file} of {generator:?}: {error}"));
+        }
+    }
+}

@@ -314,7 +314,7 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
 }
 
 /// Tool number of the SPIR-V-LLVM translator.
-const TRANSLATOR: u32 = 6;
+pub(crate) const TRANSLATOR: u32 = 6;
 
 /// Whether an access chain in a constant adds bytes to a variable's address, whatever the variable's type is. LLVM's back end writes
 /// `InBoundsPtrAccessChain %variable %zero %bytes`, the SPIR-V-LLVM translator of LLVM 22 `UntypedPtrAccessChainKHR %type

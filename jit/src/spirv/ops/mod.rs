@@ -27,6 +27,11 @@ use self::classes::Class;
 use super::lower::FuncCx;
 use super::words::{Inst, InstError};
 
+/// Whether an instruction accesses memory atomically.
+pub(super) fn is_atomic(op: Op) -> bool {
+    matches!(Class::of(op), Some(Class::AtomicInst(_) | Class::UpdateInst(_)))
+}
+
 /// Imports one instruction of a function, or of an `OpSpecConstantOp`.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let Some(class) = Class::of(inst.op()) else { return Err(InstError::unsupported(missing(inst.op()))) };
