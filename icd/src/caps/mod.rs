@@ -319,8 +319,8 @@ pub const PREFERRED_DEVICE_QUEUE_BYTES: cl::cl_uint = 256 << 20;
 /// Maximum size of a device queue: a runaway recursion ends there.
 pub const MAX_DEVICE_QUEUE_BYTES: cl::cl_uint = 1 << 30;
 
-/// Maximum number of device queues of a device in a context. It prevents only mistakes.
-pub const MAX_DEVICE_QUEUES: cl::cl_uint = 1024;
+/// Maximum number of device queues of a device in a context. It prevents only mistakes. A kernel can have all of them as arguments.
+pub const MAX_DEVICE_QUEUES: cl::cl_uint = 256;
 
 /// Properties that queues of command buffers may have.
 pub const COMMAND_BUFFER_QUEUE_PROPERTIES: cl::cl_command_queue_properties =
@@ -328,7 +328,9 @@ pub const COMMAND_BUFFER_QUEUE_PROPERTIES: cl::cl_command_queue_properties =
 
 /// Capabilities of command buffers.
 pub const COMMAND_BUFFER_CAPABILITIES: cl::cl_device_command_buffer_capabilities_khr =
-    cl::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | cl::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
+    cl::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR
+        | cl::CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR
+        | cl::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
 
 /// What may be changed in a recorded kernel.
 pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR

@@ -64,6 +64,7 @@ fn refused() {
         assert_eq!(divide(d, &[CL_DEVICE_PARTITION_EQUALLY, 1, 0]), Err(CL_DEVICE_PARTITION_FAILED));
         return;
     }
+    assert_eq!(divide(d, &[CL_DEVICE_PARTITION_EQUALLY, all, 0]), Err(CL_DEVICE_PARTITION_FAILED));
     let many = [&[CL_DEVICE_PARTITION_BY_COUNTS][..], &vec![1; all as usize + 1], &[0, 0]].concat();
     for properties in
         [&many[..], &[CL_DEVICE_PARTITION_BY_COUNTS, all, 1, 0, 0], &[CL_DEVICE_PARTITION_BY_COUNTS, -1, 0, 0]]
@@ -84,7 +85,6 @@ fn parts_and_their_queries() {
     }
     for given in [
         &[CL_DEVICE_PARTITION_EQUALLY, 1, 0][..],
-        &[CL_DEVICE_PARTITION_EQUALLY, all as Property, 0],
         &[CL_DEVICE_PARTITION_BY_COUNTS, all as Property, 0, 0],
         &[CL_DEVICE_PARTITION_BY_COUNTS, 1, all as Property - 1, 0, 0],
         &[CL_DEVICE_PARTITION_BY_COUNTS, 1, 0, 0],
