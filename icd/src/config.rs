@@ -53,6 +53,8 @@ pub struct Config {
     pub symbols: SymbolReaders,
     /// `CLIFT_WIDTH`.
     pub width: Option<u32>,
+    /// `CLIFT_INLINE`.
+    pub inline_limit: Option<usize>,
     /// `CLIFT_THREADS`.
     pub threads: Option<usize>,
     /// `CLIFT_FRONTEND`.
@@ -250,6 +252,18 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_INLINE",
+        values: "a number of instructions",
+        default: "40000",
+        doc: "the largest kernel into which all functions are inlined; larger ones call what they need several times, and have one \
+              lane. With 0, kernels call every function for which that is possible",
+        takes_empty: false,
+        set: |config, value| {
+            config.inline_limit = Some(number(value, |_| true)?);
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_THREADS",
         values: "a number from 1 to 4096",
         default: "the number of processors that this process may use",
@@ -354,6 +368,7 @@ impl Default for Config {
             trace: None,
             symbols: SymbolReaders::default(),
             width: None,
+            inline_limit: None,
             threads: None,
             front_end: FrontEndChoice::default(),
             clang: None,

@@ -17,6 +17,9 @@ pub struct Options {
     pub backend: BackendChoice,
     /// Lanes per pack, when forced (`CLIFT_WIDTH`).
     pub width: Option<u32>,
+    /// The most instructions of a kernel into which all functions are inlined, instead of the usual number (`CLIFT_INLINE`). With 0,
+    /// every function is called for which that is possible.
+    pub inline_limit: Option<usize>,
     /// The code is for launches with work-groups of one work-item only. The pipeline sets it for specializations.
     pub single_items: bool,
     /// What the code of kernels checks while it runs (`CLIFT_CHECK`).

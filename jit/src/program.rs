@@ -224,4 +224,13 @@ impl BuildError {
             BuildError::Import(_) | BuildError::Link(_) => self,
         }
     }
+
+    /// Adds the name of the function to the error.
+    pub(crate) fn in_function(self, name: &str) -> BuildError {
+        match self {
+            BuildError::Limit(text) => BuildError::Limit(format!("function {name}: {text}")),
+            BuildError::Internal(text) => BuildError::Internal(format!("function {name}: {text}")),
+            BuildError::Import(_) | BuildError::Link(_) => self,
+        }
+    }
 }

@@ -93,6 +93,9 @@ struct How {
     /// Lanes per pack, instead of the compiler's choice.
     #[arg(long)]
     width: Option<u32>,
+    /// The most instructions of a kernel into which all functions are inlined.
+    #[arg(long)]
+    inline: Option<usize>,
     /// Only the passes that correctness needs, as with `-cl-opt-disable`.
     #[arg(long)]
     opt_disable: bool,
@@ -117,7 +120,14 @@ impl How {
             Executor::Cranelift => BackendChoice::Cranelift,
             Executor::Interp => BackendChoice::Interp,
         };
-        Options { backend, width: self.width, opt_disable: self.opt_disable, dump, ..Options::default() }
+        Options {
+            backend,
+            width: self.width,
+            inline_limit: self.inline,
+            opt_disable: self.opt_disable,
+            dump,
+            ..Options::default()
+        }
     }
 }
 

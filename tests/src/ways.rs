@@ -20,6 +20,11 @@ pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
     ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),
     ("interp", &[("CLIFT_BACKEND", "interp")]),
+    ("calls", &[("CLIFT_INLINE", "0")]),
+    ("calls-x86-1", &[("CLIFT_INLINE", "0"), ("CLIFT_WIDTH", "1")]),
+    ("calls-cranelift", &[("CLIFT_INLINE", "0"), ("CLIFT_BACKEND", "cranelift")]),
+    ("calls-interp", &[("CLIFT_INLINE", "0"), ("CLIFT_BACKEND", "interp")]),
+    ("calls-unoptimized", &[("CLIFT_INLINE", "0"), (OPTIONS, "-cl-opt-disable")]),
     ("unoptimized", &[(OPTIONS, "-cl-opt-disable")]),
     // The other front end, with its optimizer and without.
     ("clang", &[("CLIFT_FRONTEND", "clang")]),

@@ -13,7 +13,7 @@ use crate::types::Type;
 /// | stage | properties |
 /// |---|---|
 /// | imported | the importer's output, with calls |
-/// | canonical | no calls; variables promoted; one work-item's code |
+/// | canonical | calls only of functions that take a record; variables promoted; one work-item's code |
 /// | widened | one pack's code: varying values have W lanes, queries are those of the first |
 /// | regioned | barriers end their blocks |
 /// | looped | runs whole work-groups: entry parameters are context, argument block, first group, group count; no work-item queries, barriers, slots or arguments ops |

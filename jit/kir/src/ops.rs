@@ -659,8 +659,8 @@ op_table! {
 
     /// Calls.
     Call(CallOp) {
-        /// A function of the module; gone after the inliner.
-        Call               "call"            Func       Call          Convergent  Varying     CONTROL;
+        /// A function of the module. From *canonical* on, its operand is the address of a record with parameters and results.
+        Call               "call"            Func       Call          ReadWrite   Varying     CONTROL;
         /// A library function, lane by lane. Pure.
         LibCall            "libcall"         Lib        Lib           Pure        Operands    lanes(eval::lib_call);
         /// `printf`: pointer to the format, then the values.

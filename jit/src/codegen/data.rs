@@ -1,21 +1,91 @@
 //! Program-scope variables: memory for all global and constant variables of a module. It is initialized once and lives as long as
 //! the program.
 //!
+//! With them go the functions that generated code calls: compiled before the kernels, they are at fixed addresses, too.
+//!
 //! Deliberately not here: `__local` variables, which are in the worker's arena.
 
 #![allow(unsafe_code, reason = "raw allocation that generated code reads and writes")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::any::Any;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
-use clift_kir::{Global, Module, Space};
+use clift_kir::{Func, Global, Module, Space};
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
 
 use crate::BuildError;
 
+/// A module's variables, and the functions that its kernels call.
+#[derive(Clone, Debug)]
+pub(crate) struct ProgramData {
+    variables: Arc<Variables>,
+    functions: FxHashMap<Func, PlacedFunction>,
+}
+
+/// A function that generated code calls.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedFunction {
+    /// The address of its code.
+    pub(crate) address: u64,
+    /// The bytes of stack that it needs, with all that it calls.
+    pub(crate) stack: u64,
+    /// Keeps the code alive.
+    pub(crate) _memory: Arc<dyn Any + Send + Sync>,
+}
+
+impl ProgramData {
+    /// As [`Variables::new`]; no functions.
+    ///
+    /// # Errors
+    /// As [`Variables::new`].
+    pub(crate) fn new(module: &Module) -> Result<ProgramData, BuildError> {
+        Ok(ProgramData { variables: Arc::new(Variables::new(module)?), functions: FxHashMap::default() })
+    }
+
+    /// The same variables and functions, and another function.
+    pub(crate) fn with_function(&self, func: Func, placed: PlacedFunction) -> ProgramData {
+        let mut data = self.clone();
+        data.functions.insert(func, placed);
+        data
+    }
+
+    fn placed(&self, func: Func) -> &PlacedFunction {
+        self.functions.get(&func).unwrap_or_else(|| unreachable!("broken invariant: {func} has no code"))
+    }
+
+    /// The address of a function's code.
+    pub(crate) fn function(&self, func: Func) -> u64 {
+        self.placed(func).address
+    }
+
+    /// The bytes of stack that a call of a function takes.
+    pub(crate) fn stack_of(&self, func: Func) -> u64 {
+        self.placed(func).stack
+    }
+
+    /// Address of a global or constant variable.
+    pub(crate) fn address(&self, global: Global) -> u64 {
+        self.variables.addresses[global]
+    }
+
+    /// Addresses of all variables.
+    pub(crate) fn range(&self) -> std::ops::Range<u64> {
+        let start = self.variables.base.as_ptr() as u64;
+        start..start + self.variables.layout.size() as u64
+    }
+
+    /// Bytes of variables in global memory.
+    pub(crate) fn global_bytes(&self) -> u64 {
+        self.variables.global_bytes
+    }
+}
+
 /// The memory of a module's variables.
 #[derive(Debug)]
-pub(crate) struct ProgramData {
+struct Variables {
     base: NonNull<u8>,
     layout: Layout,
     addresses: SecondaryMap<Global, u64>,
@@ -24,16 +94,16 @@ pub(crate) struct ProgramData {
 
 // SAFETY: the memory is owned by this value and never touched through it after construction; generated code accesses it
 // under OpenCL's memory model.
-unsafe impl Send for ProgramData {}
+unsafe impl Send for Variables {}
 // SAFETY: as above.
-unsafe impl Sync for ProgramData {}
+unsafe impl Sync for Variables {}
 
-impl ProgramData {
+impl Variables {
     /// Allocates and initializes the variables of a module.
     ///
     /// # Errors
     /// [`BuildError::Limit`] when their total size overflows or exceeds what the host may allocate.
-    pub(crate) fn new(module: &Module) -> Result<ProgramData, BuildError> {
+    fn new(module: &Module) -> Result<Variables, BuildError> {
         let limit = || BuildError::Limit("the program-scope variables need too much memory".to_owned());
         let mut offsets: SecondaryMap<Global, Option<u64>> = SecondaryMap::new();
         let (mut size, mut align, mut global_bytes) = (0u64, 128u64, 0u64);
@@ -62,7 +132,7 @@ impl ProgramData {
             }
             handle_alloc_error(layout)
         };
-        let mut data = ProgramData { base, layout, addresses: SecondaryMap::new(), global_bytes };
+        let mut data = Variables { base, layout, addresses: SecondaryMap::new(), global_bytes };
         for (global, offset) in offsets.iter() {
             if let Some(offset) = offset {
                 data.addresses[global] = base.as_ptr() as u64 + offset;
@@ -88,25 +158,9 @@ impl ProgramData {
             }
         }
     }
-
-    /// Address of a global or constant variable.
-    pub(crate) fn address(&self, global: Global) -> u64 {
-        self.addresses[global]
-    }
-
-    /// Addresses of all variables.
-    pub(crate) fn range(&self) -> std::ops::Range<u64> {
-        let start = self.base.as_ptr() as u64;
-        start..start + self.layout.size() as u64
-    }
-
-    /// Bytes of variables in global memory.
-    pub(crate) fn global_bytes(&self) -> u64 {
-        self.global_bytes
-    }
 }
 
-impl Drop for ProgramData {
+impl Drop for Variables {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout.
         unsafe { dealloc(self.base.as_ptr(), self.layout) }

@@ -21,8 +21,9 @@ use clift_kir::interp::{
 };
 use clift_kir::{Elem, Func, Function, Module, Opcode, Space};
 
-use super::data::ProgramData;
+use super::data::{PlacedFunction, ProgramData};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode, KernelFunction};
+use crate::BuildError;
 use crate::guard::panic_text;
 
 /// The interpreter as a backend.
@@ -91,6 +92,15 @@ impl Backend for InterpBackend {
             .map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() })
             .collect();
         Ok(CompiledKernels { entries, log: String::new(), memory: Arc::new(kernels) })
+    }
+
+    fn compile_called(
+        &'static self,
+        func: &Function,
+        _data: &Arc<ProgramData>,
+        _dump: &[String],
+    ) -> Result<(PlacedFunction, String), BuildError> {
+        unreachable!("broken invariant: `{}` is interpreted, not compiled", func.name)
     }
 }
 

@@ -36,7 +36,7 @@ use clift_kir::{Func, Function, Module, Opcode};
 
 use super::BuildError;
 use super::target::caps::VectorCaps;
-use data::ProgramData;
+use data::{PlacedFunction, ProgramData};
 
 /// A kernel to be compiled by a backend.
 #[derive(Debug)]
@@ -129,6 +129,17 @@ pub(crate) trait Backend: Sync {
         data: Arc<ProgramData>,
         dump: &[String],
     ) -> Result<CompiledKernels, CompileError>;
+
+    /// Compiles a function that kernels call, at stage *legal*; `data` holds what it calls itself. Also returns what `dump` asks for.
+    ///
+    /// # Errors
+    /// [`BuildError::Limit`] when the function is too large for the backend, [`BuildError::Internal`] when it breaks an invariant.
+    fn compile_called(
+        &'static self,
+        func: &Function,
+        data: &Arc<ProgramData>,
+        dump: &[String],
+    ) -> Result<(PlacedFunction, String), BuildError>;
 }
 
 /// Why a backend cannot compile the kernels it was given.

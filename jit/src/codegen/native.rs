@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use clift_include::abi::KernelEntry;
-use clift_kir::Function;
+use clift_kir::{Function, Imm};
 
 use super::code_memory::PlacedCode;
-use super::data::ProgramData;
+use super::data::{PlacedFunction, ProgramData};
 use super::lazy::{self, LazyKernel};
 use super::{CompileError, CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
@@ -22,11 +22,11 @@ pub(super) trait NativeBackend: Send + Sync {
 
 /// The functions of one program until they are in executable memory.
 pub(super) trait Session {
-    /// Compiles a legal function and returns its index in [`PlacedCode::functions`].
+    /// Compiles a legal function.
     ///
     /// # Errors
     /// As [`super::Backend::compile`]; the message does not name the kernel.
-    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError>;
+    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<DefinedFunction, BuildError>;
 
     /// Makes all functions executable.
     ///
@@ -35,15 +35,50 @@ pub(super) trait Session {
     fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError>;
 }
 
+/// A function that has been compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DefinedFunction {
+    /// Its index in [`PlacedCode::functions`].
+    pub(super) number: usize,
+    /// Bytes of its stack frame.
+    pub(super) frame: u32,
+}
+
 /// Prefix of the message for a panic in a library. Libraries panic when they have no rule for an instruction.
 pub(super) const PANIC: &str = "code generation";
 
 /// The largest stack frame of a function in bytes: half of the stacks on which kernels run.
 pub(super) const MAX_FRAME: u32 = 4 << 20;
 
+/// The most bytes of stack of a called function with all that it calls: half of what a kernel's frame leaves.
+const MAX_STACK_OF_CALLED: u64 = 2 << 20;
+
 /// The error of a function that needs a frame of so many bytes, more than `most`.
 pub(super) fn frame_too_large(bytes: u64, most: u32) -> BuildError {
     BuildError::Limit(format!("its variables and spilled values need {bytes} bytes of stack, more than {most}"))
+}
+
+/// Implements [`super::Backend::compile_called`].
+pub(super) fn compile_called(
+    backend: &'static dyn NativeBackend,
+    func: &Function,
+    data: &Arc<ProgramData>,
+    dump: &[String],
+) -> Result<(PlacedFunction, String), BuildError> {
+    let mut session = backend.session(dump);
+    let defined = guarded(PANIC, || session.define(&func.name, func, data))?;
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let callees = insts.filter_map(|&inst| match func.dfg.inst(inst).imm {
+        Imm::Func(callee) => Some(data.stack_of(callee)),
+        _ => None,
+    });
+    let stack = u64::from(defined.frame) + callees.max().unwrap_or(0);
+    if stack > MAX_STACK_OF_CALLED {
+        return Err(frame_too_large(stack, MAX_STACK_OF_CALLED as u32));
+    }
+    let PlacedCode { functions, log, memory } = session.finish(data.clone())?;
+    let address = functions[defined.number] as usize as u64;
+    Ok((PlacedFunction { address, stack, _memory: Arc::new(memory) }, log))
 }
 
 /// How a kernel's function for any work-group is entered.
@@ -67,6 +102,7 @@ pub(super) fn compile(
     for (number, KernelCode { name, general, packed }) in kernels.into_iter().enumerate() {
         let mut define = |name: &str, func: &Function| {
             guarded(PANIC, || session.define(name, func, &data))
+                .map(|defined| defined.number)
                 .map_err(|error| CompileError { kernel: Some(number), error: error.in_kernel(name) })
         };
         let general = match general {

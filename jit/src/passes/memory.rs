@@ -111,6 +111,11 @@ impl Place {
         !(self.address == other.address && (ends_before(self, other) || ends_before(other, self)))
     }
 
+    /// Whether it is in a private variable whose address does not escape.
+    fn is_hidden(&self, escapes: &Escapes) -> bool {
+        matches!(self.root, Root::Slot(slot) if !escapes.0.contains(slot))
+    }
+
     /// Whether only this work-item accesses the memory.
     fn is_private(&self) -> bool {
         self.space == Space::Private
@@ -186,6 +191,8 @@ pub(super) struct Write {
     place: Option<Place>,
     /// Whether it orders accesses of work-items.
     orders: bool,
+    /// Whether it is a call, which may write whatever the function can reach.
+    calls: bool,
 }
 
 impl Write {
@@ -196,7 +203,7 @@ impl Write {
         let through = |bytes: Option<u32>| Some(Place::new(func, data.args[0], class, bytes));
         match data.op.info().effects {
             Effects::Pure | Effects::Read | Effects::Terminator => return None,
-            Effects::Convergent if !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier | Opcode::Call) => {
+            Effects::Convergent if !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier) => {
                 return None;
             }
             Effects::Write | Effects::ReadWrite | Effects::Convergent => {}
@@ -217,12 +224,14 @@ impl Write {
         } else {
             (None, true)
         };
-        Some(Write { place, orders })
+        Some(Write { place, orders, calls: data.op == Opcode::Call })
     }
 
     /// Whether what an earlier read or write of `place` tells no longer holds after this.
     pub(super) fn may_change(&self, place: &Place, escapes: &Escapes) -> bool {
-        (self.orders && !place.is_private()) || self.place.is_some_and(|written| written.may_overlap(place, escapes))
+        (self.orders && !place.is_private())
+            || (self.calls && !place.is_hidden(escapes))
+            || self.place.is_some_and(|written| written.may_overlap(place, escapes))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Canonical passes: from the form that a front end emits to the form that the rest of the compiler expects.
 //!
-//! [`inline`] and [`canonicalize`] take kernels from stage *imported* to *canonical*: calls are inlined, private variables are
+//! [`calls`] and [`canonicalize`] take kernels from stage *imported* to *canonical*: calls are inlined or lowered, private variables are
 //! promoted, constants are folded, common subexpressions are shared, loops are rotated and unrolled, and loop-invariant code is
 //! hoisted. [`clean`] repeats the cheaper passes after work-items have become loops. A pass is one file with one function `run`;
 //! the pipeline verifies, prints and times. The order is [`CANONICAL`], [`UNROLL`], [`SETTLE`]. How to add a pass: `docs/add-a-pass.md`.
@@ -8,11 +8,11 @@
 //! Deliberately not here: anything that depends on lanes or on a backend.
 
 mod addr;
+pub(crate) mod calls;
 mod constant_loads;
 mod dce;
 mod gvn;
 mod if_convert;
-mod inline_calls;
 mod licm;
 pub(crate) mod loop_form;
 mod mem2reg;
@@ -155,13 +155,32 @@ pub fn run(func: &mut Function, globals: &Globals, names: &[&str], after: &mut d
 /// # Errors
 /// [`BuildError::Limit`] when a kernel becomes too large.
 pub fn inline(module: &mut Module) -> Result<(), BuildError> {
-    inline_calls::run(module)
+    calls::inline_all(module)
 }
 
 /// Promotes the private variables of a kernel that hold nothing but pointers, also pointers to such variables.
 pub(crate) fn promote_pointers(func: &mut Function) {
     simplify_cfg::run(func);
     while mem2reg::run_on_pointers(func) == Changed(true) {}
+}
+
+/// The passes over a function before it is inlined: they make it small and leave its loops and branches as they are.
+static PART: &[&str] = &[
+    "simplify_cfg",
+    "simplify",
+    "mem2reg",
+    "simplify",
+    "simplify_cfg",
+    "gvn",
+    "mem2reg",
+    "simplify",
+    "dce",
+    "simplify_cfg",
+];
+
+/// The passes over a function before it is inlined.
+pub(crate) fn part(options: &Options) -> &'static [&'static str] {
+    if options.opt_disable { MINIMAL } else { PART }
 }
 
 /// The canonical passes in order, with one round of unrolling.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clift_include::abi::Resources;
-use clift_kir::{Function, KernelData, Module, Stage};
+use clift_kir::{Function, KernelData, Module, Opcode, Stage};
 
 use super::backends::Backends;
 use super::observer::StageObserver;
@@ -97,7 +97,14 @@ pub(super) fn gains_from_packs_of_groups(
         && required.is_none_or(|sizes| sizes == [1; 3])
         && (needs.report.scalar.is_none() || other)
         && module.funcs[kernel.func].stage == Stage::Canonical
+        && !calls_functions(&module.funcs[kernel.func])
         && spmd::can_pack_groups(module, &module.funcs[kernel.func])
+}
+
+/// Whether a function calls others. Such kernels have one lane in all launches.
+fn calls_functions(func: &Function) -> bool {
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    insts.any(|&inst| func.dfg.inst(inst).op == Opcode::Call)
 }
 
 /// The lanes of a kernel's packs in transposed launches, if it should have code for them.
@@ -124,7 +131,17 @@ pub(super) fn to_legal(
     if let Some(widened) = &made.widened {
         observer.function("widened", module, widened)?;
     }
-    let mut func = made.func.clone();
+    looped_to_legal(observer, module, made.func.clone(), caps, options)
+}
+
+/// The last stages of a function that is *looped*.
+pub(super) fn looped_to_legal(
+    observer: &mut StageObserver<'_>,
+    module: &Module,
+    mut func: Function,
+    caps: &VectorCaps,
+    options: &Options,
+) -> Result<Function, BuildError> {
     observer.function("looped", module, &func)?;
     observer.passes(module, &mut func, |func, after| passes::clean(func, &module.globals, options, after))?;
     observer.function("clean", module, &func)?;

@@ -18,11 +18,12 @@ use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{Backend, CompileError, CompiledKernels, KernelCode};
+use crate::codegen::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::guard::guarded;
+use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
 use crate::specialize::{LaunchFacts, Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
-use crate::{BuildError, Kernel, Options, Program, check, passes};
+use crate::{BuildError, Kernel, Options, Program, check, passes, spmd};
 
 /// Runs all stages after the import of a module.
 pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
@@ -31,7 +32,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     observer.module("imported", &module)?;
     let mut tables: Vec<KernelChecks> =
         kernels.iter().map(|desc| KernelChecks { kernel: desc.name.clone(), ..KernelChecks::default() }).collect();
-    canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
+    let called = canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
     observer.module("canonical", &module)?;
     for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
         let written = written_args(&module.funcs[kernel.func]);
@@ -41,6 +42,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     }
     let checks = instrument(&mut observer, &mut module, &kernels, tables, options)?;
     let data = Arc::new(ProgramData::new(&module)?);
+    let data = compile_called(&mut observer, &module, &called, data, options)?;
     let global_variable_bytes = data.global_bytes();
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
     for (desc, kernel) in kernels.iter().zip(module.kernels.clone()) {
@@ -121,16 +123,29 @@ fn has_requests(func: &Function) -> bool {
     func.layout.blocks().iter().any(|&block| func.layout.insts(block).iter().any(is_request))
 }
 
-/// Takes every kernel of a module to stage *canonical*. Other functions lose their bodies; they have been inlined into their
-/// callers.
+/// Takes every kernel of a module to stage *canonical*, and the functions that they call, which it returns. Other functions lose
+/// their bodies; they have been inlined into their callers.
 fn canonicalize(
     observer: &StageObserver<'_>,
     module: &mut Module,
     kernels: &[KernelDesc],
     tables: &mut [KernelChecks],
     options: &Options,
-) -> Result<(), BuildError> {
-    passes::inline(module)?;
+) -> Result<Vec<CalledFunction>, BuildError> {
+    let policy = CallPolicy {
+        limit: options.inline_limit,
+        // Checks follow pointers from the objects that they belong to, and a sub-group of one work-item may not be what is required.
+        may_call: &|number| {
+            options.checks.is_empty() && kernels[number].required_sub_group_size.is_none_or(|size| size == 1)
+        },
+        optimize: &|module, func, effort| {
+            observer.passes(module, func, |func, after| match effort {
+                Effort::Part => passes::run(func, &module.globals, passes::part(options), after),
+                Effort::Whole => passes::canonicalize(func, &module.globals, options, after),
+            })
+        },
+    };
+    let called = passes::calls::run(module, &policy)?;
     for (number, kernel) in module.kernels.clone().into_iter().enumerate() {
         if module.funcs[kernel.func].stage == Stage::Imported {
             if !kernels[number].is_child {
@@ -144,7 +159,36 @@ fn canonicalize(
             module.funcs[kernel.func].stage = Stage::Canonical;
         }
     }
-    Ok(())
+    Ok(called)
+}
+
+/// Compiles the functions that kernels call. The result also holds their code.
+fn compile_called(
+    observer: &mut StageObserver<'_>,
+    module: &Module,
+    called: &[CalledFunction],
+    mut data: Arc<ProgramData>,
+    options: &Options,
+) -> Result<Arc<ProgramData>, BuildError> {
+    if called.is_empty() {
+        return Ok(data);
+    }
+    let backend = Backends::choose(options)?.scalars;
+    let AcceptedStage::Legal(caps) = backend.accepted_stage() else {
+        // The reference interpreter executes calls itself.
+        return Ok(data);
+    };
+    for function in called {
+        let func = &module.funcs[function.func];
+        let looped = spmd::called_function(func, function.layout);
+        let legal = kernel::looped_to_legal(observer, module, looped, caps, options)?;
+        let (placed, log) =
+            backend.compile_called(&legal, &data, &options.dump).map_err(|error| error.in_function(&func.name))?;
+        observer.log += &log;
+        observer.passed("emit", &func.name);
+        data = Arc::new(data.with_function(function.func, placed));
+    }
+    Ok(data)
 }
 
 /// Inserts the checks that the options ask for; none into child kernels: checks need the sizes of arguments, which only the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::abi::Resources;
-use clift_kir::{Function, KernelData, Module};
+use clift_kir::{Function, Module};
 
 use super::PANIC;
 use super::kernel::to_legal;
@@ -116,9 +116,18 @@ impl KernelSource {
             let options = Options { single_items: facts.form == LaunchForm::SingleItems, ..self.options.clone() };
             let mut observer = StageObserver::new(&options, Instant::now());
             let kernel = self.module.kernels[self.number].clone();
-            let mut module = Module { globals: self.module.globals.clone(), ..Module::default() };
-            let func = module.funcs.push(self.module.funcs[kernel.func].clone());
-            module.kernels.push(KernelData { func, ..kernel });
+            let func = kernel.func;
+            let is_other = |id| id != func && self.module.kernels.iter().any(|kernel| kernel.func == id);
+            // The numbers of functions stay.
+            let funcs = self.module.funcs.iter().map(|(id, func)| {
+                if is_other(id) {
+                    Function { stage: func.stage, ..Function::new(func.name.clone(), &[]) }
+                } else {
+                    func.clone()
+                }
+            });
+            let mut module =
+                Module { funcs: funcs.collect(), globals: self.module.globals.clone(), kernels: vec![kernel] };
             if image::has_accesses(&module.funcs[func]) {
                 expand_images(&observer, &mut module, func, &facts.images, &options)?;
             }

@@ -38,8 +38,8 @@ pub(super) enum Class {
     Branch,
     /// Ends the work-item.
     End,
-    /// An op that earlier passes have removed, such as a call.
-    Call,
+    /// An access to an image, which is expanded before.
+    Image,
 }
 
 /// Whether the result may differ between work-items of one row.
@@ -164,10 +164,11 @@ pub(super) fn class(op: Opcode) -> Class {
             | CollectiveOp::GroupShuffle => Class::Collective,
         },
         OpClass::Call(op) => match op {
-            CallOp::Call => Class::Call,
-            CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => Class::Plain,
+            CallOp::Call | CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => {
+                Class::Plain
+            }
         },
-        OpClass::Image(_) => Class::Call,
+        OpClass::Image(_) => Class::Image,
         OpClass::Terminator(op) => match op {
             TerminatorOp::Jump | TerminatorOp::Branch | TerminatorOp::Switch => Class::Branch,
             TerminatorOp::Ret | TerminatorOp::Unreachable => Class::End,

@@ -48,6 +48,7 @@ pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
 use transform::{loop_counters, normalize, one_row_groups, single_item_groups};
 use vectorize::widen;
+pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
 use workgroup::{Packing, collectives, context, env, loops, regions};
 

@@ -129,10 +129,12 @@ pub struct How {
     pub width: Option<u32>,
     /// Groups per run, at most.
     pub run: u64,
+    /// As [`Options::inline_limit`].
+    pub inline_limit: Option<usize>,
 }
 
 /// The ways in which every launch must give the same.
-pub const WAYS: [How; 11] = [
+pub const WAYS: [How; 14] = [
     How { name: "cranelift", ..CRANELIFT },
     How { name: "cranelift, 4 lanes", width: Some(4), from_imported: false, run: 1, ..CRANELIFT },
     How { name: "cranelift, 8 lanes", width: Some(8), ..CRANELIFT },
@@ -151,6 +153,9 @@ pub const WAYS: [How; 11] = [
     How { name: "host, 16 lanes", backend: BackendChoice::Auto, width: Some(16), ..CRANELIFT },
     How { name: "host, 32 lanes", backend: BackendChoice::Auto, width: Some(32), from_imported: false, ..CRANELIFT },
     How { name: "interp", backend: BackendChoice::Interp, from_imported: false, run: 2, ..CRANELIFT },
+    How { name: "cranelift, calls", inline_limit: Some(0), ..CRANELIFT },
+    How { name: "host, calls", backend: BackendChoice::Auto, inline_limit: Some(0), ..CRANELIFT },
+    How { name: "interp, calls", backend: BackendChoice::Interp, inline_limit: Some(0), run: 2, ..CRANELIFT },
 ];
 
 /// Machine code for one work-item after the other, with all passes.
@@ -161,6 +166,7 @@ pub const CRANELIFT: How = How {
     width: Some(1),
     from_imported: true,
     run: u64::MAX,
+    inline_limit: None,
 };
 
 impl How {
@@ -207,8 +213,13 @@ pub fn execute(module: &Module, case: &RunCase, how: &How) -> Result<RunResult, 
             func.stage = Stage::Imported;
         }
     }
-    let options =
-        Options { backend: how.backend, opt_disable: how.opt_disable, width: how.width, ..Options::default() };
+    let options = Options {
+        backend: how.backend,
+        opt_disable: how.opt_disable,
+        width: how.width,
+        inline_limit: how.inline_limit,
+        ..Options::default()
+    };
     let program = make(module, &options)?;
     let kernel = program.kernels.iter().find(|k| k.name == case.kernel);
     let kernel = kernel.ok_or_else(|| format!("there is no kernel `{}`", case.kernel))?;

@@ -327,10 +327,10 @@ fn with_unit<T>(
 /// The kernel compiler's options that do not come from the application.
 fn compiler_options() -> Options {
     let config = config();
-    let (backend, width, checks) = (config.backend, config.width, config.checks);
+    let (backend, width, checks, inline_limit) = (config.backend, config.width, config.checks, config.inline_limit);
     // Reports name arguments.
     let arg_info = !checks.is_empty();
-    Options { backend, width, checks, arg_info, dump: config.dumps(), ..Options::default() }
+    Options { backend, width, checks, inline_limit, arg_info, dump: config.dumps(), ..Options::default() }
 }
 
 /// Does the work of a build, on a thread with a large stack, and stores its outcome. Returns whether it succeeded.

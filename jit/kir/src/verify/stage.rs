@@ -12,6 +12,9 @@ use crate::types::{Space, Type};
 /// Types of the entry parameters from the looped stage on: context, argument block, first group, group count.
 pub const LOOPED_PARAMS: [Type; 4] = [Type::ptr(Space::Host), Type::ptr(Space::Host), Type::I64, Type::I64];
 
+/// Types of the entry parameters of called functions from the looped stage on: context, record.
+pub(super) const CALLED_PARAMS: [Type; 2] = [Type::ptr(Space::Host), Type::ptr(Space::Private)];
+
 /// The function's stage and, if it is a kernel, its form.
 pub(super) fn check(report: &mut Checker<'_>, module: &Module) {
     let func = report.func;
@@ -34,7 +37,8 @@ pub(super) fn check(report: &mut Checker<'_>, module: &Module) {
     }
     let params = func.param_types();
     let wanted: &[Type] = if looped { &LOOPED_PARAMS } else { &[] };
-    if params != wanted {
+    let is_called = looped && kernel.is_none() && params == CALLED_PARAMS;
+    if params != wanted && !is_called {
         report.function(format!("parameters of a kernel are {wanted:?} at this stage, not {params:?}"));
     }
     if !func.returns.is_empty() {
@@ -111,7 +115,13 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
             SyncOp::Deadlock => Ok(()),
         },
         OpClass::Call(op) => match op {
-            CallOp::Call => gone_since(Stage::Canonical),
+            CallOp::Call if func.stage >= Stage::Canonical => {
+                let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();
+                match (&types[..], func.dfg.results(inst)) {
+                    ([record], []) if *record == Type::ptr(Space::Private) => Ok(()),
+                    _ => Err("takes the address of a record and returns nothing at this stage".to_owned()),
+                }
+            }
             // Format, descriptors, their count, data.
             CallOp::Printf if func.stage == Stage::Legal => {
                 let types: Vec<Type> = data.args.iter().map(|&v| func.dfg.ty(v)).collect();
@@ -128,7 +138,7 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
                     _ => Err("takes a number, operands in memory and their count at this stage".to_owned()),
                 }
             }
-            CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => Ok(()),
+            CallOp::Call | CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => Ok(()),
         },
         // Masked accesses, gathers and scatters are there from stage *legal* on if the backend has them.
         OpClass::Int(_)

@@ -10,7 +10,6 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::{Translator, wrong_imm};
 use crate::codegen::host::{self, trampoline};
-use crate::codegen::not_legal;
 
 impl Translator<'_> {
     pub(super) fn call_op(&mut self, op: CallOp, inst: Inst) {
@@ -58,7 +57,12 @@ impl Translator<'_> {
                 let value = self.call(function, &operands, Some(types::I32));
                 self.set(inst, value);
             }
-            CallOp::Call => not_legal(op),
+            CallOp::Call => {
+                let Imm::Func(callee) = data.imm else { wrong_imm(&data.imm) };
+                let callee = self.pos.ins().iconst(types::I64, self.data.function(callee) as i64);
+                let context = self.context();
+                self.call(callee, &[context, args[0]], None);
+            }
         }
     }
 

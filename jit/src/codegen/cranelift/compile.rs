@@ -23,7 +23,7 @@ use super::widening_multiply::has_only_widening_multiplies;
 use crate::BuildError;
 use crate::codegen::code_memory::{CodeMemory, PlacedCode, describe};
 use crate::codegen::data::ProgramData;
-use crate::codegen::native::{MAX_FRAME, Session, frame_too_large};
+use crate::codegen::native::{DefinedFunction, MAX_FRAME, Session, frame_too_large};
 
 /// The largest frame of a function that preserves all registers: for larger ones, Cranelift's loop that touches each page of the
 /// frame uses a register without preserving it.
@@ -70,12 +70,13 @@ impl CraneliftSession {
             return Ok(id);
         }
         let stencil = outlined.stencil.clone();
-        let id = self.compile("outlined cold code", outlined, &[])?;
+        let (id, _) = self.compile("outlined cold code", outlined, &[])?;
         self.outlined.entry(hash).or_default().push((stencil, id));
         Ok(id)
     }
 
-    fn compile(&mut self, name: &str, func: ir::Function, pool: &[u128]) -> Result<FuncId, BuildError> {
+    /// Compiles a function. Also returns the size of its stack frame.
+    fn compile(&mut self, name: &str, func: ir::Function, pool: &[u128]) -> Result<(FuncId, u32), BuildError> {
         self.context.func = func;
         // Cranelift's text is needed only where the listing cannot decode the code.
         self.context.set_disasm(self.dump_code && cfg!(not(target_arch = "x86_64")));
@@ -109,23 +110,23 @@ impl CraneliftSession {
             let relocs: Vec<_> =
                 relocs.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &self.context.func, id)).collect();
             let align = u64::from(code.buffer.alignment);
-            self.memory.define(id, name, code.code_buffer(), align, &relocs, places)
+            self.memory.define(id, name, code.code_buffer(), align, &relocs, places).map(|()| frame)
         });
         self.context.clear();
-        defined.map(|()| id)
+        defined.map(|frame| (id, frame))
     }
 }
 
 impl Session for CraneliftSession {
-    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
+    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<DefinedFunction, BuildError> {
         let Translated { mut func, outlined, pool } = self.backend.translate(func, data, true);
         for (number, outlined) in (0..).zip(outlined) {
             let id = self.outlined(outlined)?;
             exchange::bind_outlined(&mut func, number, id.as_u32());
         }
-        let id = self.compile(name, func, &pool)?;
+        let (id, frame) = self.compile(name, func, &pool)?;
         self.pools.push(pool);
-        Ok(self.memory.add_entry(id))
+        Ok(DefinedFunction { number: self.memory.add_entry(id), frame })
     }
 
     fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError> {

@@ -43,7 +43,7 @@ use std::sync::{Arc, LazyLock};
 use clift_kir::{Function, Module};
 
 use super::code_memory::CodeMemory;
-use super::data::ProgramData;
+use super::data::{PlacedFunction, ProgramData};
 use super::native::{self, NativeBackend, Session};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
@@ -101,6 +101,15 @@ impl Backend for CraneliftBackend {
         dump: &[String],
     ) -> Result<CompiledKernels, CompileError> {
         native::compile(self, kernels, data, dump)
+    }
+
+    fn compile_called(
+        &'static self,
+        func: &Function,
+        data: &Arc<ProgramData>,
+        dump: &[String],
+    ) -> Result<(PlacedFunction, String), BuildError> {
+        native::compile_called(self, func, data, dump)
     }
 }
 

@@ -297,9 +297,13 @@ impl Legalizer<'_> {
                 let allowed = self.emit(op, &args, Imm::None, Type::I32);
                 self.set(inst, SplitValue::scalar(Type::I32, allowed));
             }
+            OpClass::Call(CallOp::Call) => {
+                let data = self.old.dfg.inst(inst);
+                let (record, callee) = (self.get_scalar(data.args[0]), data.imm.clone());
+                self.at().inst(op, &[record], callee, &[]);
+            }
             OpClass::Terminator(_) => self.terminator(inst),
-            OpClass::Call(CallOp::Call)
-            | OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)
+            OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)
             | OpClass::Image(_)
             | OpClass::Query(_)
             | OpClass::Collective(_) => not_looped(op),

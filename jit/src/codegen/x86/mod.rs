@@ -34,9 +34,9 @@ use clift_kir::{Function, Module};
 use super::code_map::Places;
 use super::code_memory::{CodeMemory, PlacedCode};
 use super::cranelift::CraneliftBackend;
-use super::data::ProgramData;
+use super::data::{PlacedFunction, ProgramData};
 use super::listing::{self, ListingInput};
-use super::native::{self, NativeBackend, Session, frame_too_large};
+use super::native::{self, DefinedFunction, NativeBackend, Session, frame_too_large};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
 use crate::target::caps::VectorCaps;
@@ -150,6 +150,15 @@ impl Backend for X86Backend {
     ) -> Result<CompiledKernels, CompileError> {
         native::compile(self, kernels, data, dump)
     }
+
+    fn compile_called(
+        &'static self,
+        func: &Function,
+        data: &Arc<ProgramData>,
+        dump: &[String],
+    ) -> Result<(PlacedFunction, String), BuildError> {
+        native::compile_called(self, func, data, dump)
+    }
 }
 
 impl NativeBackend for X86Backend {
@@ -174,7 +183,7 @@ struct X86Session {
 }
 
 impl Session for X86Session {
-    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<usize, BuildError> {
+    fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<DefinedFunction, BuildError> {
         let select::Selected { code, pool, variables } = select::run(func, data, self.level);
         let output = allocator::allocate(&code, self.allocator)?;
         let frame = u64::from(variables) + 8 * output.num_spillslots as u64;
@@ -189,7 +198,8 @@ impl Session for X86Session {
             let listed = ListingInput { bytes: &emitted.bytes, starts: &starts, places: &places, pool: &[], own: None };
             let _ = writeln!(self.log, "; asm {name}\n{}", listing::listing(listed));
         }
-        self.memory.define_entry(name, &emitted.bytes, pool::ALIGN as u64, places)
+        let number = self.memory.define_entry(name, &emitted.bytes, pool::ALIGN as u64, places)?;
+        Ok(DefinedFunction { number, frame: frame as u32 })
     }
 
     fn finish(self: Box<Self>, data: Arc<ProgramData>) -> Result<PlacedCode, BuildError> {

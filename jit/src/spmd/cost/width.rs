@@ -3,7 +3,7 @@
 //! A pack is a sub-group, so the sub-group queries report this number as well.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
-use clift_kir::{Elem, Function, Imm, Inst, KernelData, Type};
+use clift_kir::{Elem, Function, Imm, Inst, KernelData, Opcode, Type};
 
 use super::recurrence;
 use super::register_pressure;
@@ -75,6 +75,9 @@ impl Width {
             for &inst in func.layout.insts(block) {
                 insts += 1;
                 let op = func.dfg.inst(inst).op;
+                if op == Opcode::Call {
+                    return Width::Scalar("it calls functions, which are too large to be inlined".to_owned());
+                }
                 if how(op) == How::Foreign {
                     return Width::Scalar(format!("the vectorizer does not support `{}`", op.info().name));
                 }

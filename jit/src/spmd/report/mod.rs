@@ -81,7 +81,7 @@ impl VectorizationReport {
                 | Class::Collective
                 | Class::Branch
                 | Class::End
-                | Class::Call => {}
+                | Class::Image => {}
             }
         }
         self.private_variables.sort();

@@ -159,7 +159,7 @@ fn per_lane_text(op: Opcode) -> String {
                 ("call of a library function", "use the native_ or half_ function if its precision suffices")
             }
             CallOp::Check => ("check of an access", "CLIFT_CHECK asks for it"),
-            CallOp::Call => ("call", "let it be inlined"),
+            CallOp::Call => ("call of a function", "make the function smaller"),
         },
         OpClass::Collective(_) => ("shuffle", "use the same lane number, or one known when the kernel is built"),
         OpClass::Leaf(_)

@@ -124,7 +124,7 @@ fn hoist_leaves(func: &mut Function) {
                 | Class::Collective
                 | Class::Branch
                 | Class::End
-                | Class::Call => false,
+                | Class::Image => false,
             })
             .collect();
         if leaves.is_empty() {

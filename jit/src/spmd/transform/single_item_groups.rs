@@ -124,7 +124,7 @@ impl Rewrite<'_> {
             | Class::NamedBarrier
             | Class::Branch
             | Class::End
-            | Class::Call => {}
+            | Class::Image => {}
         }
     }
 

@@ -119,7 +119,7 @@ fn synchronizes_group(func: &Function, inst: Inst) -> bool {
         | Class::Plain
         | Class::Branch
         | Class::End
-        | Class::Call => false,
+        | Class::Image => false,
     }
 }
 

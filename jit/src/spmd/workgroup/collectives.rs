@@ -75,7 +75,7 @@ pub(crate) fn observes_sub_groups(func: &Function) -> bool {
             | Class::Barrier
             | Class::Branch
             | Class::End
-            | Class::Call => false,
+            | Class::Image => false,
         }
     })
 }
@@ -106,7 +106,7 @@ pub(crate) fn may_coalesce_groups(func: &Function, kernel: &KernelData) -> bool 
             | Class::Plain
             | Class::Branch
             | Class::End
-            | Class::Call => !local,
+            | Class::Image => !local,
         }
     })
 }

@@ -358,7 +358,7 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
             | Class::Collective
             | Class::Branch
             | Class::End
-            | Class::Call => continue,
+            | Class::Image => continue,
         };
         let cost = data.args.iter().try_fold(own, |sum, &arg| Some(sum.plus(costs[arg]?)));
         costs[result] = cost

@@ -707,7 +707,7 @@ impl<'a> GroupEnv<'a> {
                 | Class::Collective
                 | Class::Branch
                 | Class::End
-                | Class::Call,
+                | Class::Image,
                 _,
             ) => None,
         }

@@ -509,7 +509,7 @@ impl<'a> Loops<'a> {
                 Class::End => self.leave(body, block, copy, None, &[]),
                 Class::Collective => self.combine_own(body, block, inst),
                 Class::NamedBarrier => unreachable!("broken invariant: a named barrier in one piece"),
-                Class::Call => unreachable!("broken invariant: a call after inlining"),
+                Class::Image => unreachable!("broken invariant: an image access after its expansion"),
             }
         }
     }

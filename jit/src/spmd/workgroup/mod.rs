@@ -1,5 +1,6 @@
 //! From the code of a pack to that of a work-group: regions between barriers, and loops over packs around them.
 
+pub(crate) mod called;
 pub(crate) mod collectives;
 pub(crate) mod context;
 pub(crate) mod env;

@@ -11,7 +11,6 @@ use smallvec::SmallVec;
 
 use super::{AddressBase, MemAddress, RegMem, Selector, class, wrong_imm};
 use crate::codegen::host;
-use crate::codegen::not_legal;
 use crate::codegen::x86::code::{ARGUMENTS, GPR, InstKind, RAX, ZMM, clobbered_by_calls};
 use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
@@ -66,7 +65,12 @@ impl Selector<'_> {
                 let result = self.call(callee, &operands, false);
                 self.set(inst, result);
             }
-            CallOp::Call => not_legal(op),
+            CallOp::Call => {
+                let Imm::Func(callee) = data.imm else { wrong_imm(&data.imm) };
+                let callee = self.number(self.data.function(callee) as i64, 64);
+                let context = self.context();
+                self.call(callee, &[context, args[0]], false);
+            }
         }
     }
 

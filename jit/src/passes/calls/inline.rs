@@ -1,11 +1,10 @@
-//! Inlining: every call of a function in the module is replaced by a copy of the function's body.
+//! Inlining: calls are replaced by copies of the functions' bodies.
 //!
 //! OpenCL forbids recursion (the importer rejects it), so this terminates. A body is copied with its calls, which are then
-//! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested. Afterwards only
-//! kernels have bodies.
+//! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested.
 
 use clift_kir::clone::BodyCloner;
-use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Stage, Value};
+use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Value};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
@@ -14,30 +13,18 @@ use crate::program::BuildError;
 /// The most instructions of a kernel after inlining. A larger kernel would take minutes and gigabytes to build.
 const MAX_INSTS: usize = 4_000_000;
 
-/// Inlines all calls in all kernels.
-pub(super) fn run(module: &mut Module) -> Result<(), BuildError> {
-    let kernels: Vec<Func> = module.kernels.iter().map(|k| k.func).collect();
-    for &kernel in &kernels {
-        inline_into(module, kernel)?;
-    }
-    for (id, func) in module.funcs.iter_mut() {
-        if !kernels.contains(&id) {
-            *func = Function::new(std::mem::take(&mut func.name), &func.returns);
-            func.stage = Stage::Canonical;
-        }
-    }
-    Ok(())
-}
-
-/// Whether a function calls another.
-fn has_calls(func: &Function) -> bool {
+/// The functions that a function calls, once for each call.
+pub(super) fn called(func: &Function) -> impl Iterator<Item = Func> + '_ {
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    insts.into_iter().any(|&inst| matches!(func.dfg.inst(inst).imm, Imm::Func(_)))
+    insts.filter_map(|&inst| match func.dfg.inst(inst).imm {
+        Imm::Func(callee) => Some(callee),
+        _ => None,
+    })
 }
 
-/// Replaces all calls in a kernel.
-fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
-    if !has_calls(&module.funcs[id]) {
+/// Replaces the calls in a function of all functions except those to `keep`, also the calls in what is copied.
+pub(super) fn into(module: &mut Module, id: Func, keep: &dyn Fn(Func) -> bool) -> Result<(), BuildError> {
+    if called(&module.funcs[id]).all(keep) {
         return Ok(());
     }
     let placeholder = Function::new("", &[]);
@@ -55,16 +42,19 @@ fn inline_into(module: &mut Module, id: Func) -> Result<(), BuildError> {
             order.push(at);
         }
         while let Some(inst) = insts.next() {
-            let Imm::Func(callee) = func.dfg.inst(inst).imm else {
-                func.layout.append_inst(at, inst);
-                continue;
+            let callee = match func.dfg.inst(inst).imm {
+                Imm::Func(callee) if !keep(callee) => callee,
+                _ => {
+                    func.layout.append_inst(at, inst);
+                    continue;
+                }
             };
             let body = &module.funcs[callee];
             if func.dfg.inst_count() + body.dfg.inst_count() > MAX_INSTS {
                 let name = func.name.clone();
                 module.funcs[id] = func;
                 return Err(BuildError::Limit(format!(
-                    "kernel `{name}` has more than {MAX_INSTS} instructions after inlining"
+                    "`{name}` has more than {MAX_INSTS} instructions after inlining"
                 )));
             }
             let next = func.dfg.make_block();
@@ -145,4 +135,38 @@ fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, V
         }
     }
     made
+}
+
+/// A copy of a function without what its layout does not contain.
+pub(super) fn compacted(func: &Function) -> Function {
+    let mut new = Function::new(func.name.clone(), &func.returns);
+    (new.stage, new.next_barrier) = (func.stage, func.next_barrier);
+    let mut cloner = BodyCloner::new(func);
+    let mut slots: FxHashMap<Slot, Slot> = FxHashMap::default();
+    for &block in func.layout.blocks() {
+        let copy = cloner.block(&mut new, block);
+        new.layout.append_block(copy);
+        if func.layout.is_cold(block) {
+            new.layout.set_cold(copy);
+        }
+    }
+    for (index, &block) in func.layout.blocks().iter().enumerate() {
+        let to = new.layout.blocks()[index];
+        for &inst in func.layout.insts(block) {
+            let mut data = func.dfg.inst(inst).clone();
+            if let Imm::Slot(slot) = &mut data.imm {
+                *slot = *slots.entry(*slot).or_insert_with(|| new.slots.push(func.slots[*slot]));
+            }
+            let copy = cloner.inst(&mut new, inst, data);
+            new.locs[copy] = func.locs[inst];
+            new.layout.append_inst(to, copy);
+        }
+    }
+    cloner.finish(&mut new);
+    for (&value, name) in &func.names {
+        if let Some(copy) = cloner.value(value) {
+            new.names.insert(copy, name.clone());
+        }
+    }
+    new
 }
