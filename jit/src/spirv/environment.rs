@@ -1,6 +1,6 @@
 //! The validation rules of OpenCL's SPIR-V environment: what valid SPIR-V must also be to be a module for OpenCL.
 //!
-//! [`rules`] is the list. Producers break some of the rules; where the meaning is clear, [`TOLERATED`] says which of them may. Rules
+//! The macro `rules!` below holds the list. Producers break some of the rules; where the meaning is clear, [`TOLERATED`] says which of them may. Rules
 //! without which an instruction has no meaning (execution models, dimensions of images, recursion) are checked where it is imported,
 //! and so are all rules of SPIR-V itself.
 
