@@ -126,6 +126,7 @@ pub const DEBUG_FLAGS: &[DebugFlag] = &[
     flag("looped", "kernel IR with work-group loops, in the build log", DebugEffect::Dump("looped")),
     flag("clean", "kernel IR with work-group loops after cleanup, in the build log", DebugEffect::Dump("clean")),
     flag("legal", "kernel IR after legalization, in the build log", DebugEffect::Dump("legal")),
+    flag("demoted", "kernel IR with values in stack slots, in the build log", DebugEffect::Dump("demoted")),
     flag("clif", "Cranelift's IR (CLIF), in the build log", DebugEffect::Dump("clif")),
     flag("asm", "machine code, in the build log", DebugEffect::Dump("asm")),
 ];

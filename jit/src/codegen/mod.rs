@@ -2,6 +2,7 @@
 //!
 //! - [`Backend`] is the trait of all backends, [`VectorCaps`] a backend's description of its vector unit;
 //! - [`legalize`] rewrites looped functions for given capabilities, for all backends that make machine code;
+//! - [`demote`] keeps values of large functions in stack slots where far more are alive than there are registers;
 //! - [`cranelift`] is the backend that uses Cranelift, with 128-bit vectors;
 //! - [`x86`] is the backend for x86-64 machines with AVX-512, with 512-bit vectors;
 //! - [`interp`] is the reference interpreter as a backend;
@@ -18,6 +19,7 @@ pub(crate) mod code_map;
 mod code_memory;
 pub(crate) mod cranelift;
 pub(crate) mod data;
+pub(crate) mod demote;
 mod host;
 pub(crate) mod interp;
 mod lazy;

@@ -8,7 +8,7 @@ use clift_kir::{Function, KernelData, Module, Opcode, Stage};
 use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
-use crate::codegen::{AcceptedStage, KernelFunction, legalize};
+use crate::codegen::{AcceptedStage, KernelFunction, demote, legalize};
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
 use crate::{BackendChoice, BuildError, Options, passes, spmd};
@@ -145,8 +145,10 @@ pub(super) fn looped_to_legal(
     observer.function("looped", module, &func)?;
     observer.passes(module, &mut func, |func, after| passes::clean(func, &module.globals, options, after))?;
     observer.function("clean", module, &func)?;
-    let legal = legalize::run(&func, caps);
+    let mut legal = legalize::run(&func, caps);
     observer.function("legal", module, &legal)?;
+    demote::run(&mut legal, caps.demotion);
+    observer.function("demoted", module, &legal)?;
     Ok(legal)
 }
 

@@ -36,7 +36,8 @@ use crate::{BuildError, Options, Program, spirv};
 /// Names that [`Options::dump`] may contain: stages whose result goes to the build log, and the output of the backends.
 ///
 /// [`REPORT`] is another such name.
-pub const DUMPS: &[&str] = &["imported", "canonical", "checked", "widened", "looped", "clean", "legal", "clif", "asm"];
+pub const DUMPS: &[&str] =
+    &["imported", "canonical", "checked", "widened", "looped", "clean", "legal", "demoted", "clif", "asm"];
 
 /// The name in [`Options::dump`] that puts the vectorizer's report on each kernel into the build log.
 pub const REPORT: &str = "vectorize";

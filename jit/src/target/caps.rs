@@ -23,8 +23,40 @@ pub(crate) struct VectorCaps {
     pub(crate) any_shuffle: bool,
     /// Whether any extension and truncation of lanes is one instruction. Otherwise extensions only double the width.
     pub(crate) any_extension: bool,
+    /// When values are kept in stack slots from the start, and how many stay.
+    pub(crate) demotion: DemotionLimits,
     /// Which instructions for scattered accesses are worth using where all lanes are active.
     pub(crate) scattered: ScatteredAccesses,
+}
+
+/// From which size on functions get some of their values into stack slots before registers are allocated, and how many values
+/// may then be alive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DemotionLimits {
+    /// The fewest instructions of such a function.
+    pub(crate) min_insts: usize,
+    /// The fewest values alive at an average instruction.
+    pub(crate) min_alive: u32,
+    /// The least sum over all instructions of the values alive there.
+    pub(crate) min_area: u64,
+    /// The least sum of the lengths of a value's live ranges, in instructions.
+    pub(crate) min_length: u64,
+    /// Scalars alive at once that stay.
+    pub(crate) scalars: u32,
+    /// Vectors and floats alive at once that stay.
+    pub(crate) vectors: u32,
+}
+
+impl DemotionLimits {
+    /// For a processor with so many registers for vectors and floats.
+    pub(crate) const fn of_registers(vectors: u32) -> DemotionLimits {
+        DemotionLimits { min_insts: 4096, min_alive: 48, min_area: 1 << 21, min_length: 24, scalars: 14, vectors }
+    }
+
+    /// Demotes as much as possible, in functions of any size.
+    #[cfg(test)]
+    pub(crate) const ALWAYS: DemotionLimits =
+        DemotionLimits { min_insts: 0, min_alive: 0, min_area: 0, min_length: 0, scalars: 0, vectors: 0 };
 }
 
 impl VectorCaps {
@@ -36,6 +68,7 @@ impl VectorCaps {
         varying_shifts: |_, _| false,
         any_shuffle: false,
         any_extension: false,
+        demotion: DemotionLimits::of_registers(16),
         scattered: ScatteredAccesses::FAST,
     };
 

@@ -22,6 +22,21 @@ impl Liveness {
     /// The liveness of the values for which `wanted` holds, at the blocks for which `noted` holds. Walks from every use up to the
     /// definition.
     pub fn of(func: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool, noted: impl Fn(Block) -> bool) -> Liveness {
+        match Self::bounded(func, cfg, wanted, noted, usize::MAX) {
+            Some(live) => live,
+            None => unreachable!("broken invariant: more values than fit memory"),
+        }
+    }
+
+    /// As [`Liveness::of`], unless more than `most` steps from uses to definitions are needed.
+    pub fn bounded(
+        func: &Function,
+        cfg: &Cfg,
+        wanted: impl Fn(Value) -> bool,
+        noted: impl Fn(Block) -> bool,
+        most: usize,
+    ) -> Option<Liveness> {
+        let mut steps = 0;
         let mut live_in: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
         // Uses outside the block of the definition.
         let mut uses: Vec<(Value, Block)> = Vec::new();
@@ -46,13 +61,17 @@ impl Liveness {
                     continue;
                 }
                 seen[at] = Some(value);
+                steps += 1;
+                if steps > most {
+                    return None;
+                }
                 if noted(at) {
                     live_in[at].push(value);
                 }
                 stack.extend(cfg.preds(at));
             }
         }
-        Liveness { live_in }
+        Some(Liveness { live_in })
     }
 
     /// Values live at the start of a block, in ascending order.

@@ -5,7 +5,7 @@ use clift_kir::{Elem, Imm, Opcode};
 
 use super::isa::Features;
 use crate::codegen::legalize::{native_lane, native_leaf};
-use crate::target::caps::VectorCaps;
+use crate::target::caps::{DemotionLimits, VectorCaps};
 use crate::target::processor::ScatteredAccesses;
 
 /// The capabilities of a target.
@@ -22,6 +22,7 @@ pub(super) fn of(features: Features) -> VectorCaps {
         varying_shifts,
         any_shuffle: false,
         any_extension: false,
+        demotion: DemotionLimits::of_registers(16),
         scattered: ScatteredAccesses::FAST,
     }
 }

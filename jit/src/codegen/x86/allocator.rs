@@ -4,6 +4,8 @@
 //! The thorough allocator splits live ranges until all fit. Its time grows with the product of a function's instructions and the
 //! values that are alive at once; where those are many, most of them are spilled anyway.
 
+use std::collections::BinaryHeap;
+
 use regalloc2::{Algorithm, Block, Function, OperandKind, Output, RegallocOptions, VReg};
 
 use super::code::MachFunc;
@@ -97,7 +99,8 @@ fn live_area(code: &MachFunc) -> Option<usize> {
     let mut live_in = vec![BitSet::default(); blocks];
     let mut area = vec![0; blocks];
     let mut queued = vec![true; blocks];
-    let mut work: Vec<usize> = (0..blocks).collect();
+    // The last blocks come first: what is alive at the end of a block should be known when the block is visited.
+    let mut work: BinaryHeap<usize> = (0..blocks).collect();
     let mut spent = 0usize;
     while let Some(at) = work.pop() {
         queued[at] = false;

@@ -6,7 +6,7 @@ use clift_kir::{Elem, Opcode};
 use super::Avx512Level;
 use super::select::native_int;
 use crate::codegen::legalize::{native_lane, native_leaf};
-use crate::target::caps::VectorCaps;
+use crate::target::caps::{DemotionLimits, VectorCaps};
 use crate::target::processor::ScatteredAccesses;
 
 /// The capabilities at a level: everything that the instruction set supports on lanes of any width.
@@ -25,6 +25,7 @@ const SKYLAKE: VectorCaps = VectorCaps {
     varying_shifts: |op, elem| native_int(Avx512Level::Skylake, op, elem.bytes()),
     any_shuffle: true,
     any_extension: true,
+    demotion: DemotionLimits::of_registers(32),
     scattered: ScatteredAccesses::FAST,
 };
 

@@ -39,6 +39,8 @@ use super::listing::{self, ListingInput};
 use super::native::{self, DefinedFunction, NativeBackend, Session, frame_too_large};
 use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
 use crate::BuildError;
+#[cfg(test)]
+use crate::target::caps::DemotionLimits;
 use crate::target::caps::VectorCaps;
 use crate::target::processor::ScatteredAccesses;
 use allocator::Allocator;
@@ -115,14 +117,14 @@ impl X86Backend {
 
 #[cfg(test)]
 impl X86Backend {
-    /// As [`Self::host`], with the single-pass register allocator for all functions, and for a processor whose gathers and
-    /// scatters are slow.
+    /// As [`Self::host`], with the single-pass register allocator for all functions and values in stack slots wherever possible, and
+    /// for a processor whose gathers and scatters are slow.
     pub(crate) fn single_pass() -> Result<Option<&'static X86Backend>, BuildError> {
         static HOST: OnceLock<X86Backend> = OnceLock::new();
         let cranelift = CraneliftBackend::host()?;
         let scattered = ScatteredAccesses { gathers: false, scatters: false };
         let make = |level| {
-            let caps = caps::caps(level, scattered);
+            let caps = VectorCaps { demotion: DemotionLimits::ALWAYS, ..caps::caps(level, scattered) };
             HOST.get_or_init(|| X86Backend { cranelift, level, caps, allocator: Allocator::SinglePass })
         };
         Ok(level().map(make))

@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "generated code is called")]
 
+mod demotion;
 mod listing;
 mod outline;
 mod random;
@@ -18,7 +19,7 @@ use super::{CraneliftBackend, isa};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 use crate::codegen::x86::{Avx512Level, X86Backend};
-use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, legalize};
+use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, demote, legalize};
 use crate::target::caps::VectorCaps;
 
 /// A compiled function.
@@ -63,7 +64,8 @@ pub(super) fn legal(module: &Module, func: &Function, caps: &VectorCaps) -> Func
     if let Err(errors) = clift_kir::verify::function(module, func) {
         panic!("{errors}\n{func}");
     }
-    let legal = legalize::run(func, caps);
+    let mut legal = legalize::run(func, caps);
+    demote::run(&mut legal, caps.demotion);
     if let Err(errors) = clift_kir::verify::function(module, &legal) {
         panic!("{errors}\n{func}\n{legal}");
     }
