@@ -45,8 +45,6 @@ pub(crate) struct Task {
     pub(crate) skip: Vec<String>,
     /// The time for which a large launch is repeated and measured, in milliseconds.
     pub(crate) measure: u64,
-    /// The processor to run on.
-    pub(crate) processor: usize,
     /// Where the events go.
     pub(crate) result: PathBuf,
 }
@@ -86,9 +84,10 @@ pub(crate) enum Outcome {
 /// Does what a task file says.
 pub(crate) fn run(task: &Path) -> Result<()> {
     let task: Task = serde_json::from_slice(&std::fs::read(task)?)?;
-    confine(task.processor);
+    confine();
     let mut log = Log(File::options().append(true).open(&task.result)?);
-    let text = String::from_utf8_lossy(&std::fs::read(&task.file)?).into_owned();
+    // The loader takes an empty text for one that ends with a zero.
+    let text = format!("{}\n", String::from_utf8_lossy(&std::fs::read(&task.file)?));
     log.write(&Event::Building)?;
     let session = session();
     let added = std::env::var(OPTIONS).unwrap_or_default();
@@ -134,14 +133,14 @@ impl Log {
     }
 }
 
-/// Limits this process to one processor and an amount of memory.
-fn confine(processor: usize) {
+/// Limits this process to the processor that it runs on and an amount of memory.
+fn confine() {
     let limit = libc::rlimit { rlim_cur: MEMORY, rlim_max: MEMORY };
     // SAFETY: all arguments are valid for the calls; an empty set of processors is all zeros.
     unsafe {
         libc::setrlimit(libc::RLIMIT_AS, &raw const limit);
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut set);
+        libc::CPU_SET(usize::try_from(libc::sched_getcpu()).unwrap_or_default(), &mut set);
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
     }
 }

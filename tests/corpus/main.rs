@@ -82,16 +82,16 @@ fn main() -> Result<ExitCode> {
     let files: Vec<PathBuf> = files.into_iter().step_by(args.every).collect();
     let ways = parent::Ways::new(&args)?;
     let (next, summary) = (AtomicUsize::new(0), Mutex::new(report::Summary::default()));
-    let worker = |number: usize| -> Result<()> {
+    let worker = || -> Result<()> {
         let scratch = tempfile::Builder::new().prefix("clift-corpus-").tempdir()?;
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let result = parent::process(&args, &ways, file, scratch.path(), number)?;
+            let result = parent::process(&args, &ways, file, scratch.path())?;
             summary.lock().expect("no thread panics").add(&args, file, &result);
         }
         Ok(())
     };
     std::thread::scope(|scope| -> Result<()> {
-        let workers: Vec<_> = (0..args.jobs.max(1)).map(|number| scope.spawn(move || worker(number))).collect();
+        let workers: Vec<_> = (0..args.jobs.max(1)).map(|_| scope.spawn(worker)).collect();
         workers.into_iter().try_for_each(|worker| worker.join().expect("no thread panics"))
     })?;
     let summary = summary.into_inner().expect("no thread panics");

@@ -87,11 +87,18 @@ fn guesses(log: &str, text: &str, known: &[String]) -> Vec<(String, &'static str
     };
     let types = names("unknown type name '");
     if !types.is_empty() {
-        return types.into_iter().map(|name| (name, "float")).collect();
+        return types.into_iter().map(|name| (name.clone(), vector_type(&name))).collect();
     }
     let is_called = |name: &str| text.contains(&format!("{name}(")) || text.contains(&format!("{name} ("));
     let values = names("use of undeclared identifier '").into_iter().filter(|name| !is_called(name));
     values.map(|name| (name, "16")).collect()
+}
+
+/// The type that a name like `DATA_TYPE4` probably stands for.
+fn vector_type(name: &str) -> &'static str {
+    const VECTORS: [&str; 5] = ["float2", "float3", "float4", "float8", "float16"];
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    VECTORS.into_iter().find(|vector| base != name && vector["float".len()..] == name[base.len()..]).unwrap_or("float")
 }
 
 /// The error that a build ended with: the first line with one, without its place.
@@ -145,6 +152,8 @@ mod tests {
     fn definitions_are_guessed() {
         let log = "a.cl:1:2: error: unknown type name 'T'\na.cl:2:2: error: use of undeclared identifier 'N'\n";
         assert_eq!(guesses(log, "", &[]), [("T".to_owned(), "float")]);
+        assert_eq!(vector_type("DATA_TYPE4"), "float4");
+        assert_eq!(vector_type("FLOAT64"), "float");
         assert_eq!(guesses(log.lines().last().unwrap(), "", &[]), [("N".to_owned(), "16")]);
         assert_eq!(guesses(log.lines().last().unwrap(), "N (1)", &[]), []);
     }

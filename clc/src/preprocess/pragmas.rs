@@ -275,15 +275,10 @@ impl Preprocessor<'_, '_> {
         };
         let count = self.count(value);
         match count {
-            Some(0) => {
-                self.session
-                    .diagnostics
-                    .error(first.token.span, format!("invalid value '0' in '#pragma {name}'; must be positive"));
-                None
-            }
             Some(count) => {
                 self.extra(end, name);
-                Some(Pragma::Unroll(Some(count)))
+                // As in clang, 0 means the same as 1: the loop stays.
+                Some(Pragma::Unroll(Some(count.max(1))))
             }
             // An expression of constants of the program: unrolled as the compiler sees fit.
             None => Some(Pragma::Unroll(None)),

@@ -7,6 +7,7 @@ fn pragmas_of_the_language() {
     assert_tokens(&[
         ("#pragma unroll\nx", "<Unroll(None)> x"),
         ("#define N 4\n#pragma unroll N\nx", "<Unroll(Some(4))> x"),
+        ("#pragma unroll 0\nx", "<Unroll(Some(1))> x"),
         ("#pragma unroll(8)\n#pragma nounroll\nx", "<Unroll(Some(8))> <Unroll(Some(1))> x"),
         ("#pragma clang loop unroll(full)\n#pragma clang loop unroll_count(2)", "<Unroll(None)> <Unroll(Some(2))>"),
         (
