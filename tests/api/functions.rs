@@ -53,6 +53,7 @@ functions! {
     clCreateBuffer: clCreateBuffer_t;
     clCreateBufferWithProperties: clCreateBufferWithProperties_t;
     clCreateCommandQueueWithProperties: clCreateCommandQueueWithProperties_t;
+    clCreateImage: clCreateImage_t;
     clCreateSampler: clCreateSampler_t;
     clCreateContext: clCreateContext_t;
     clCreateKernel: clCreateKernel_t;
@@ -66,6 +67,7 @@ functions! {
     clEnqueueReadBuffer: clEnqueueReadBuffer_t;
     clEnqueueTask: clEnqueueTask_t;
     clFinish: clFinish_t;
+    clGetDeviceInfo: clGetDeviceInfo_t;
     clGetEventInfo: clGetEventInfo_t;
     clGetExtensionFunctionAddressForPlatform: clGetExtensionFunctionAddressForPlatform_t;
     clGetKernelArgInfo: clGetKernelArgInfo_t;

@@ -516,6 +516,17 @@ fn limits_of_arguments() {
         }
         assert_code(try_run(kernel), code);
     }
+    let image = image();
+    for access in ["read_only", "write_only"] {
+        for (count, code) in [(128, CL_SUCCESS), (129, CL_OUT_OF_RESOURCES)] {
+            let kernel = many(count, &format!("{access} image2d_t"));
+            for index in 0..count {
+                let value = (&raw const image).cast();
+                assert_code(set_arg_raw(kernel, index as cl_uint, size_of::<cl_mem>(), value), CL_SUCCESS);
+            }
+            assert_code(try_run(kernel), code);
+        }
+    }
     for (count, code) in [(32, CL_SUCCESS), (33, CL_OUT_OF_RESOURCES)] {
         let kernel = many(count, "ulong16");
         for index in 0..count {
@@ -523,6 +534,18 @@ fn limits_of_arguments() {
         }
         assert_code(try_run(kernel), code);
     }
+}
+
+fn image() -> cl_mem {
+    let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_FLOAT };
+    // SAFETY: zeros are valid for each field.
+    let mut shape: cl_image_desc = unsafe { std::mem::zeroed() };
+    (shape.image_type, shape.image_width, shape.image_height) = (CL_MEM_OBJECT_IMAGE2D, 4, 4);
+    let mut error = 1;
+    // SAFETY: a valid context and a valid description; no host memory.
+    let image = unsafe { clCreateImage(context(), CL_MEM_READ_WRITE, &format, &shape, null_mut(), &mut error) };
+    assert_code(error, CL_SUCCESS);
+    image
 }
 
 fn sampler() -> cl_sampler {

@@ -592,3 +592,24 @@ fn sizes_that_a_module_bounds() {
         assert_code(set_arg_raw(kernel, 1, size, null()), expected);
     }
 }
+
+/// The size of a global variable in program scope is limited.
+#[test]
+fn limit_of_a_global_variable() {
+    let of = |bytes: usize| {
+        program(&format!(
+            "global char big[{bytes}]; kernel void k(global char *p) {{ *p = big[0]; big[{bytes} - 1] = 1; }}"
+        ))
+    };
+    let mut most = 0usize;
+    let size = size_of::<usize>();
+    let name = CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE;
+    // SAFETY: the result has this size.
+    let code = unsafe { clGetDeviceInfo(device(), name, size, (&raw mut most).cast(), null_mut()) };
+    assert_code(code, CL_SUCCESS);
+    assert_code(try_build(of(most), "-cl-std=CL3.0"), CL_SUCCESS);
+    let beyond = of(most + 1);
+    assert_code(try_build(beyond, "-cl-std=CL3.0"), CL_BUILD_PROGRAM_FAILURE);
+    let log = text(&build_info(beyond, CL_PROGRAM_BUILD_LOG).unwrap());
+    assert!(log.contains(&format!("a global variable of {} bytes", most + 1)), "{log}");
+}

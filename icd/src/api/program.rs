@@ -16,7 +16,7 @@ use crate::error::ClError::{
 use crate::error::{ClResult, ensure};
 use crate::ffi::callback::ObjectNotify;
 use crate::ffi::handle::{Handle, Object, Ref};
-use crate::ffi::pointer::{InArray, InBytes, OutArray, Text, UserData, blobs, texts};
+use crate::ffi::pointer::{InArray, InBytes, OutArray, Text, UserData, blobs, joined_texts};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::program::binary::Contents;
@@ -34,11 +34,12 @@ pub fn create_with_source(
     // CL_INVALID_VALUE if count is zero
     ensure(count != 0, InvalidValue)?;
     // CL_INVALID_VALUE if strings or any entry in strings is NULL
-    let mut text = texts(strings, lengths, count as usize)?.concat();
+    // CL_OUT_OF_HOST_MEMORY if there is not enough memory for a copy
+    let mut text = joined_texts(strings, lengths, count as usize)?;
 
     // The concatenation strips any nulls in the original source strings
     text.retain(|byte| *byte != 0);
-    Ok(Object::create(Program::new(context, Origin::Source(Arc::from(text)))))
+    Ok(Object::create(Program::new(context, Origin::Source(Arc::new(text)))))
 }
 
 /// `clCreateProgramWithIL`
@@ -52,7 +53,10 @@ pub fn create_with_il(context: Handle<Context>, il: InBytes, length: usize) -> C
     // CL_INVALID_VALUE if the block of memory does not contain well-formed intermediate language input
     let (words, rest) = bytes.as_chunks::<4>();
     ensure(rest.is_empty(), InvalidValue)?;
-    let words: Vec<u32> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
+    let mut copy: Vec<u32> = Vec::new();
+    copy.try_reserve_exact(words.len())?;
+    copy.extend(words.iter().map(|word| u32::from_ne_bytes(*word)));
+    let words = copy;
     let summary = clift_jit::inspect(&words).map_err(|error| {
         context.report(&format!("clCreateProgramWithIL: {error}"));
         InvalidValue

@@ -451,7 +451,7 @@ impl Limits {
             max_parameter_size,
             max_constant_buffer_size: max_mem_alloc_size,
             max_constant_args: (max_parameter_size / size_of::<u64>()) as u32,
-            max_global_variable_size: 1 << 20,
+            max_global_variable_size: clift_jit::spirv::MAX_GLOBAL_VARIABLE_BYTES as usize,
             printf_buffer_size: 1 << 20,
             base_address_align: WIDEST_TYPE,
             max_alignment: 2 * MIB as usize,

@@ -288,12 +288,13 @@ impl<'call> Text<'call> {
     }
 }
 
-/// Reads an array of `count` texts (as in `clCreateProgramWithSource`): text `index` has `lengths[index]` bytes, or ends with a
-/// NUL if that is zero or `lengths` is NULL.
+/// Joins an array of `count` texts (as in `clCreateProgramWithSource`): text `index` has `lengths[index]` bytes, or ends with a NUL if
+/// that is zero or `lengths` is NULL.
 ///
 /// # Errors
-/// [`ClError::InvalidValue`] when the array or one of the texts is NULL.
-pub fn texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, count: usize) -> ClResult<Vec<Vec<u8>>> {
+/// [`ClError::InvalidValue`] when the array or one of the texts is NULL; [`ClError::OutOfHostMemory`] when there is not enough memory for
+/// the copy.
+pub fn joined_texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, count: usize) -> ClResult<Vec<u8>> {
     if texts.is_null() {
         return Err(ClError::InvalidValue);
     }
@@ -304,13 +305,17 @@ pub fn texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, cou
         if text.is_null() {
             return Err(ClError::InvalidValue);
         }
-        all.push(if length == 0 {
+        if length == 0 {
             // SAFETY: the OpenCL contract: without a length, the text ends with a NUL.
-            unsafe { CStr::from_ptr(text) }.to_bytes().to_vec()
+            let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
+            all.try_reserve(bytes.len())?;
+            all.extend_from_slice(bytes);
         } else {
+            // It fails for lengths that no text can have.
+            all.try_reserve(length)?;
             // SAFETY: the OpenCL contract: the text has the length stated for it.
-            unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) }.to_vec()
-        });
+            all.extend_from_slice(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) });
+        }
     }
     Ok(all)
 }

@@ -41,7 +41,7 @@ cl_object!(Program, b"prog", InvalidProgram);
 #[derive(Debug)]
 pub enum Origin {
     /// OpenCL C: the concatenated strings.
-    Source(Arc<[u8]>),
+    Source(Arc<Vec<u8>>),
     /// SPIR-V.
     Il {
         /// The bytes as given.

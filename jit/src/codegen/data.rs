@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "raw allocation that generated code reads and writes")]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -126,12 +126,7 @@ impl Variables {
         let size = usize::try_from(size.max(1)).map_err(|_| limit())?;
         let layout = Layout::from_size_align(size, align as usize).map_err(|_| limit())?;
         // SAFETY: the size is not zero.
-        let Some(base) = NonNull::new(unsafe { alloc_zeroed(layout) }) else {
-            if size > 1 << 24 {
-                return Err(limit());
-            }
-            handle_alloc_error(layout)
-        };
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(limit)?;
         let mut data = Variables { base, layout, addresses: SecondaryMap::new(), global_bytes };
         for (global, offset) in offsets.iter() {
             if let Some(offset) = offset {

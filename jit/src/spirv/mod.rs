@@ -55,6 +55,9 @@ use super::{BuildError, ImportError, ModuleInput, ModuleSummary, Options, SpecCo
 /// Maximum number of named barriers of a work-group at a time.
 pub const MAX_NAMED_BARRIERS: u32 = 64;
 
+/// Maximum size of a variable in program scope in global memory, in bytes: every device's copy of a program takes this memory.
+pub const MAX_GLOBAL_VARIABLE_BYTES: u64 = 64 << 20;
+
 /// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {

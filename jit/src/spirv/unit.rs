@@ -6,6 +6,7 @@ use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, ExecutionMode, FPFastMathMode, Op, StorageClass};
 use rustc_hash::FxHashMap;
 
+use super::MAX_GLOBAL_VARIABLE_BYTES;
 use super::consts::{self, Constant, Consts, SpecValues};
 use super::lower::{MAX_SLOT_BYTES, SharedState};
 use super::module::{FunctionDef, Module};
@@ -216,6 +217,13 @@ impl Unit {
                 }
                 shared.zeroed.borrow_mut().push(global);
             }
+        }
+        if space == Space::Global && info.size > MAX_GLOBAL_VARIABLE_BYTES {
+            let most = MAX_GLOBAL_VARIABLE_BYTES;
+            return Err(InstError::unsupported(format!(
+                "a global variable of {} bytes (the limit is {most})",
+                info.size
+            )));
         }
         shared.count_init(init.bytes.len() as u64)?;
         shared.count_variable(info.size)?;

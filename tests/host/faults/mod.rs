@@ -14,6 +14,7 @@ use clift_tests::session::session;
 
 mod commands;
 mod endless;
+mod exhaustion;
 mod handlers;
 mod host;
 mod memory;

@@ -42,7 +42,7 @@ pub fn native_kernel(
     // CL_INVALID_OPERATION if the device associated with command_queue cannot execute the native kernel: it can
 
     // The function gets a copy of the arguments in which the handles are replaced by addresses of the buffers.
-    let mut block = ArgBlock::new(&args.copy(args_size)?.unwrap_or_default());
+    let mut block = ArgBlock::new(&args.copy(args_size)?.unwrap_or_default())?;
     for (mem, place) in mems.zip(places) {
         // CL_INVALID_MEM_OBJECT if one or more memory objects specified in mem_list are not valid or are not buffer
         // objects (NULL is allowed)
@@ -69,13 +69,16 @@ pub fn native_kernel(
 struct ArgBlock(Vec<u128>);
 
 impl ArgBlock {
-    fn new(bytes: &[u8]) -> Self {
+    fn new(bytes: &[u8]) -> ClResult<Self> {
+        let mut all = Vec::new();
+        all.try_reserve_exact(bytes.len().div_ceil(size_of::<u128>()))?;
         let words = bytes.chunks(size_of::<u128>()).map(|chunk| {
             let mut word = [0; size_of::<u128>()];
             word[..chunk.len()].copy_from_slice(chunk);
             u128::from_ne_bytes(word)
         });
-        Self(words.collect())
+        all.extend(words);
+        Ok(Self(all))
     }
 
     /// Stores an address at an offset; `None` when it would exceed the first `size` bytes.

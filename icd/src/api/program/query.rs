@@ -27,7 +27,7 @@ pub fn get_info(program: Handle<Program>, name: cl_program_info, info: Info<'_>)
             info.slice(&devices)
         }
         CL_PROGRAM_SOURCE => match program.origin() {
-            Origin::Source(text) => info.string(text),
+            Origin::Source(text) => info.string(text.as_slice()),
             // A null string for programs not created from source
             Origin::Il { .. } | Origin::Binary | Origin::Link => info.string(""),
         },

@@ -35,7 +35,7 @@ pub struct Unit {
 /// A source and its headers, kept for later queries.
 #[derive(Debug)]
 struct Recipe {
-    source: Arc<[u8]>,
+    source: Arc<Vec<u8>>,
     headers: Vec<Header>,
     profile: Arc<Profile>,
     compiler: &'static Compiler,
@@ -58,7 +58,7 @@ impl Unit {
     /// The build log of a failed compilation.
     pub fn from_source(
         context: &FrontEndContext,
-        source: Arc<[u8]>,
+        source: Arc<Vec<u8>>,
         headers: Vec<Header>,
         options_text: String,
         options: BuildOptions,
