@@ -22,7 +22,7 @@ use clift_kir::interp::{
 use clift_kir::{Elem, Func, Function, Module, Opcode, Space};
 
 use super::data::{PlacedFunction, ProgramData};
-use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode, KernelFunction};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::panic_text;
 
@@ -66,7 +66,7 @@ impl Backend for InterpBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         _dump: &[String],
-    ) -> Result<CompiledKernels, CompileError> {
+    ) -> Result<CompiledKernels, BuildError> {
         let mut globals = GlobalAddresses::default();
         for (global, variable) in &module.globals {
             if variable.space != Space::Local {
@@ -89,7 +89,7 @@ impl Backend for InterpBackend {
             .collect();
         let entries = kernels
             .iter()
-            .map(|kernel| KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() })
+            .map(|kernel| Ok(KernelEntry { run, packed: None, data: std::ptr::from_ref(&**kernel).cast() }))
             .collect();
         Ok(CompiledKernels { entries, log: String::new(), memory: Arc::new(kernels) })
     }

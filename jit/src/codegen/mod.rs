@@ -93,8 +93,9 @@ pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
 /// The executable form of a program's kernels.
 #[derive(Debug)]
 pub(crate) struct CompiledKernels {
-    /// One entry per kernel, in the order of the kernels given.
-    pub(crate) entries: Vec<KernelEntry>,
+    /// One entry per kernel, in the order of the kernels given. [`BuildError::Limit`], which names the kernel, for one that is too
+    /// large for the backend.
+    pub(crate) entries: Vec<Result<KernelEntry, BuildError>>,
     /// The dumps that were requested.
     pub(crate) log: String,
     /// Keeps code and data alive.
@@ -122,15 +123,14 @@ pub(crate) trait Backend: Sync {
     /// goes to the log.
     ///
     /// # Errors
-    /// [`BuildError::Limit`] when a kernel is too large for the backend, [`BuildError::Internal`] when it breaks an invariant.
-    /// Both name the kernel.
+    /// [`BuildError::Limit`] when there is no memory for the code. Errors of single kernels are in the result.
     fn compile(
         &'static self,
         module: &Module,
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<CompiledKernels, CompileError>;
+    ) -> Result<CompiledKernels, BuildError>;
 
     /// Compiles a function that kernels call, at stage *legal*; `data` holds what it calls itself. Also returns what `dump` asks for.
     ///
@@ -142,21 +142,6 @@ pub(crate) trait Backend: Sync {
         data: &Arc<ProgramData>,
         dump: &[String],
     ) -> Result<(PlacedFunction, String), BuildError>;
-}
-
-/// Why a backend cannot compile the kernels it was given.
-#[derive(Debug)]
-pub(crate) struct CompileError {
-    /// The index of the kernel that the error is about, if it is about one.
-    pub(crate) kernel: Option<usize>,
-    /// The error, which names the kernel.
-    pub(crate) error: BuildError,
-}
-
-impl From<BuildError> for CompileError {
-    fn from(error: BuildError) -> CompileError {
-        CompileError { kernel: None, error }
-    }
 }
 
 /// Called for an op that does not occur in legal functions.

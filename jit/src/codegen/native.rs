@@ -10,7 +10,7 @@ use clift_kir::{Function, Imm};
 use super::code_memory::PlacedCode;
 use super::data::{PlacedFunction, ProgramData};
 use super::lazy::{self, LazyKernel};
-use super::{CompileError, CompiledKernels, KernelCode, KernelFunction};
+use super::{CompiledKernels, KernelCode, KernelFunction};
 use crate::BuildError;
 use crate::guard::guarded;
 
@@ -95,15 +95,13 @@ pub(super) fn compile(
     kernels: Vec<KernelCode>,
     data: Arc<ProgramData>,
     dump: &[String],
-) -> Result<CompiledKernels, CompileError> {
+) -> Result<CompiledKernels, BuildError> {
     let mut session = backend.session(dump);
-    let mut entries = Vec::new();
-    let mut lazy_kernels: Vec<Arc<LazyKernel>> = Vec::new();
-    for (number, KernelCode { name, general, packed }) in kernels.into_iter().enumerate() {
+    let mut define = |kernel: KernelCode| {
+        let KernelCode { name, general, packed } = kernel;
         let mut define = |name: &str, func: &Function| {
-            guarded(PANIC, || session.define(name, func, &data))
-                .map(|defined| defined.number)
-                .map_err(|error| CompileError { kernel: Some(number), error: error.in_kernel(name) })
+            let defined = guarded(PANIC, || session.define(name, func, &data));
+            defined.map(|defined| defined.number).map_err(|error| error.in_kernel(name))
         };
         let general = match general {
             KernelFunction::Legal(func) => GeneralEntry::Placed(define(&name, &func)?),
@@ -113,22 +111,22 @@ pub(super) fn compile(
             KernelFunction::Canonical(..) => unreachable!("broken invariant: kernel without code"),
         };
         let packed = packed.map(|func| define(&format!("{name} (whole packs)"), &func)).transpose()?;
-        entries.push((general, packed));
-    }
+        Ok((general, packed))
+    };
+    let defined: Vec<Result<_, BuildError>> = kernels.into_iter().map(&mut define).collect();
     let PlacedCode { functions, log, memory } = session.finish(data)?;
-    let entries = entries
-        .into_iter()
-        .map(|(general, packed)| {
-            let packed = packed.map(|number| functions[number]);
-            match general {
-                GeneralEntry::Placed(number) => KernelEntry { run: functions[number], packed, data: std::ptr::null() },
-                GeneralEntry::Lazy(lazy) => {
-                    let data = Arc::as_ptr(&lazy).cast();
-                    lazy_kernels.push(lazy);
-                    KernelEntry { run: lazy::enter, packed, data }
-                }
+    let mut lazy_kernels: Vec<Arc<LazyKernel>> = Vec::new();
+    let mut enter = |general: GeneralEntry, packed: Option<usize>| {
+        let packed = packed.map(|number| functions[number]);
+        match general {
+            GeneralEntry::Placed(number) => KernelEntry { run: functions[number], packed, data: std::ptr::null() },
+            GeneralEntry::Lazy(lazy) => {
+                let data = Arc::as_ptr(&lazy).cast();
+                lazy_kernels.push(lazy);
+                KernelEntry { run: lazy::enter, packed, data }
             }
-        })
-        .collect();
+        }
+    };
+    let entries = defined.into_iter().map(|kernel| kernel.map(|(general, packed)| enter(general, packed))).collect();
     Ok(CompiledKernels { entries, log, memory: Arc::new((memory, lazy_kernels)) })
 }

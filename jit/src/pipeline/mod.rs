@@ -21,6 +21,7 @@
 //! Deliberately not here: the work of the stages, and any decision that depends on OpenCL's rules.
 
 mod backends;
+mod batch;
 mod kernel;
 mod module;
 mod observer;

@@ -1,5 +1,4 @@
-//! The stages of a module: the canonical passes over all kernels, the stages of each kernel, and code generation for all kernels
-//! at once.
+//! The stages of a module: the canonical passes over all kernels, the functions that they call, and the program that results.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -8,18 +7,16 @@ use std::time::Instant;
 use clift_include::check::KernelChecks;
 use clift_kir::analysis::written_args;
 use clift_kir::{Func, Function, Inst, KernelData, Module, Opcode, Stage};
-use rustc_hash::FxHashMap;
 
-use super::PANIC;
 use super::backends::Backends;
-use super::kernel::{self, KernelNeeds};
+use super::batch::{KernelRequest, compile_kernels};
+use super::kernel;
 use super::observer::StageObserver;
 use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
+use crate::codegen::AcceptedStage;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
-use crate::guard::guarded;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
 use crate::specialize::{LaunchFacts, Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
@@ -66,17 +63,17 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .iter()
         .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size })
         .collect();
-    let (needs, executable) = compile_kernels(&mut observer, &module, &requests, &data, options)?;
+    let compiled = compile_kernels(&mut observer, &module, &requests, &data, options)?;
     let enqueues: Vec<bool> = module.kernels.iter().map(|kernel| has_requests(&module.funcs[kernel.func])).collect();
     let kernel_count = kernels.iter().filter(|desc| !desc.is_child).count();
     let mut kernels: Vec<Kernel> = kernels
         .into_iter()
         .enumerate()
-        .zip(needs)
-        .zip(executable.entries)
+        .zip(compiled.needs)
+        .zip(compiled.entries)
         .zip(checks)
         .map(|((((number, desc), needs), entry), checks)| {
-            let memory = executable.memory.clone();
+            let memory = compiled.memory.clone();
             let usual = Specialization { entry, resources: needs.resources, memory, transposed: false };
             let accesses =
                 accesses.clone().filter(|accesses| image::has_accesses(&accesses.funcs[accesses.kernels[number].func]));
@@ -114,7 +111,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .collect();
     let children = kernels.split_off(kernel_count);
     let range = data.range();
-    Ok(Program { kernels, children, log: observer.log, global_variable_bytes, data: range, memory: executable.memory })
+    Ok(Program { kernels, children, log: observer.log, global_variable_bytes, data: range, memory: compiled.memory })
 }
 
 /// Whether a function makes requests to the runtime.
@@ -259,95 +256,4 @@ fn with_function<T>(module: &mut Module, func: Func, edit: impl FnOnce(&Module, 
     let done = edit(module, &mut taken);
     module.funcs[func] = taken;
     done
-}
-
-/// A kernel to be compiled.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KernelRequest<'a> {
-    pub(super) name: &'a str,
-    /// The sub-group size that the kernel requires.
-    pub(super) sub_group_size: Option<u32>,
-}
-
-/// Kernels to be compiled with one lane, by their index, and the reasons.
-type OneLane = FxHashMap<usize, String>;
-
-/// Runs everything after stage *canonical* for all kernels of a module. A kernel whose packs exceed a limit of the backend is compiled
-/// with one lane, unless it must have more.
-pub(super) fn compile_kernels(
-    observer: &mut StageObserver<'_>,
-    module: &Arc<Module>,
-    requests: &[KernelRequest<'_>],
-    data: &Arc<ProgramData>,
-    options: &Options,
-) -> Result<(Vec<KernelNeeds>, CompiledKernels), BuildError> {
-    let logged = observer.log.len();
-    let mut one_lane = OneLane::default();
-    loop {
-        match try_compile_kernels(observer, module, requests, data, options, &one_lane) {
-            Err(CompileError { kernel: Some(number), error: BuildError::Limit(reason) })
-                if options.width.is_none()
-                    && requests[number].sub_group_size.is_none()
-                    && !one_lane.contains_key(&number) =>
-            {
-                observer.log.truncate(logged);
-                one_lane.insert(number, reason);
-            }
-            result => return result.map_err(|error| error.error),
-        }
-    }
-}
-
-/// As [`compile_kernels`], with given exceptions. Errors of the backend for packs name the kernel by its index in the module.
-fn try_compile_kernels(
-    observer: &mut StageObserver<'_>,
-    module: &Arc<Module>,
-    requests: &[KernelRequest<'_>],
-    data: &Arc<ProgramData>,
-    options: &Options,
-    one_lane: &OneLane,
-) -> Result<(Vec<KernelNeeds>, CompiledKernels), CompileError> {
-    let backends = Backends::choose(options)?;
-    let mut needs = Vec::new();
-    let (mut packs, mut scalars) = (Vec::new(), Vec::new());
-    // Whether each kernel is among the scalar ones, and its index there or among the others; and the other way round for packs.
-    let mut places = Vec::new();
-    let mut packed_kernels = Vec::new();
-    for (number, &KernelRequest { name, sub_group_size }) in requests.iter().enumerate() {
-        let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
-        let options = demanding.as_ref().unwrap_or(options);
-        let one_lane = one_lane.get(&number).map(String::as_str);
-        let made = guarded(PANIC, || kernel::compile(observer, module, number, backends, options, one_lane));
-        let made = made.map_err(|error| error.in_kernel(name))?;
-        if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
-            let why =
-                format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);
-            return Err(BuildError::Limit(why).in_kernel(name).into());
-        }
-        observer.report(name, &made.needs.report);
-        needs.push(made.needs);
-        let code = if made.scalar { &mut scalars } else { &mut packs };
-        places.push((made.scalar, code.len()));
-        if !made.scalar {
-            packed_kernels.push(number);
-        }
-        code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });
-    }
-    let mut emit = |backend: &'static dyn Backend, code: Vec<KernelCode>| {
-        if code.is_empty() {
-            return Ok(None);
-        }
-        let executable = backend.compile(module, code, data.clone(), &options.dump)?;
-        observer.log += &executable.log;
-        observer.passed("emit", backend.name());
-        Ok::<_, CompileError>(Some(executable))
-    };
-    let packs = emit(backends.packs, packs)
-        .map_err(|error| CompileError { kernel: error.kernel.map(|at| packed_kernels[at]), ..error })?;
-    let scalars = emit(backends.scalars, scalars).map_err(|error| CompileError { kernel: None, ..error })?;
-    let entries = |made: &Option<CompiledKernels>| made.as_ref().map_or(Vec::new(), |made| made.entries.clone());
-    let (of_packs, of_scalars) = (entries(&packs), entries(&scalars));
-    let entries = places.iter().map(|&(scalar, at)| if scalar { of_scalars[at] } else { of_packs[at] }).collect();
-    let memory = Arc::new([packs, scalars].map(|made| made.map(|made| made.memory)));
-    Ok((needs, CompiledKernels { entries, log: String::new(), memory }))
 }

@@ -8,8 +8,9 @@ use clift_include::abi::Resources;
 use clift_kir::{Function, Module};
 
 use super::PANIC;
+use super::batch::{KernelRequest, compile_kernels};
 use super::kernel::to_legal;
-use super::module::{KernelRequest, compile_kernels, expand_images};
+use super::module::expand_images;
 use super::observer::StageObserver;
 use crate::builtins::image;
 use crate::codegen::data::ProgramData;
@@ -141,11 +142,11 @@ impl KernelSource {
             }
             // If the sub-group size matters, the options already require one.
             let head = KernelRequest { name: &self.name, sub_group_size: None };
-            let (needs, executable) = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
-            let (Some(needs), Some(&entry)) = (needs.first(), executable.entries.first()) else {
+            let compiled = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
+            let (Some(needs), Some(&entry)) = (compiled.needs.first(), compiled.entries.first()) else {
                 return Err(BuildError::Internal("the backend returned no entry".to_owned()));
             };
-            let memory = executable.memory.clone();
+            let memory = compiled.memory.clone();
             Ok(Specialization { entry, resources: needs.resources, memory, transposed })
         })
     }

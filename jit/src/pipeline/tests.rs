@@ -353,7 +353,7 @@ fn packs_that_take_too_much_of_the_stack_are_given_up() {
     // All values are loaded before the first one is stored, so that those of a pack take more than the stack frame may have.
     let count = 17_000;
     let mut text = String::from(
-        "function f0 \"k\" canonical {\nb0:\n    v0: i64 = global_id 0\n    v1: ptr(global) = arg 0\n    v2: ptr(global) = arg 8\n",
+        "function f1 \"k\" canonical {\nb0:\n    v0: i64 = global_id 0\n    v1: ptr(global) = arg 0\n    v2: ptr(global) = arg 8\n",
     );
     for (pass, base) in ["v1", "v2"].iter().enumerate() {
         for i in 0..count {
@@ -366,9 +366,14 @@ fn packs_that_take_too_much_of_the_stack_are_given_up() {
             };
         }
     }
-    text += "    ret\n}\n\nkernel f0 args 16\n";
-    let program = build(&parse(&text), BackendChoice::Auto);
+    let (add, kernel) = ADD.split_once("kernel").unwrap();
+    let program =
+        build(&parse(&format!("{add}{text}    ret\n}}\nkernel{kernel}kernel f1 args 16\n")), BackendChoice::Auto);
     if X86Backend::host().unwrap().is_some() {
-        assert_eq!(program.kernels[0].resources.width, 1);
+        assert_eq!(program.kernels[1].resources.width, 1);
     }
+    // Other kernels keep their packs.
+    let alone = build(&parse(ADD), BackendChoice::Auto);
+    assert_eq!(program.kernels[0].resources, alone.kernels[0].resources);
+    assert_ne!(program.kernels[0].resources.width, 1);
 }

@@ -548,7 +548,8 @@ impl<'a> FuncCx<'a> {
 
     /// Stores a leaf at an offset from a pointer.
     pub(crate) fn store_leaf(&mut self, pointer: Value, offset: u64, value: Value, access: MemAccess) {
-        let mem = self.mem_info(pointer, access, offset);
+        // Modules may store to what they call constant.
+        let mem = MemInfo { invariant: false, ..self.mem_info(pointer, access, offset) };
         let address = self.offset(pointer, offset);
         let ty = self.b.ty(value);
         let value = if ty.is_bool() { self.b.cast(Opcode::Zext, value, ty.as_int()) } else { value };

@@ -83,7 +83,6 @@ impl CraneliftSession {
         if self.dump_clif {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
         }
-        let id = self.memory.declare(&self.context.func.signature)?;
         let isas = &self.backend.isas;
         let isa = if use_single_pass_regalloc(&mut self.context) {
             &isas.single_pass
@@ -102,6 +101,7 @@ impl CraneliftSession {
             if frame > most {
                 return Err(frame_too_large(frame.into(), most));
             }
+            let id = self.memory.declare(&self.context.func.signature)?;
             let places = places(code);
             if self.dump_code {
                 let _ = writeln!(self.log, "; asm {name}\n{}", listing(code, &places, pool));
@@ -110,10 +110,10 @@ impl CraneliftSession {
             let relocs: Vec<_> =
                 relocs.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &self.context.func, id)).collect();
             let align = u64::from(code.buffer.alignment);
-            self.memory.define(id, name, code.code_buffer(), align, &relocs, places).map(|()| frame)
+            self.memory.define(id, name, code.code_buffer(), align, &relocs, places).map(|()| (id, frame))
         });
         self.context.clear();
-        defined.map(|frame| (id, frame))
+        defined
     }
 }
 

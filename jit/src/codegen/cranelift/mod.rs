@@ -45,7 +45,7 @@ use clift_kir::{Function, Module};
 use super::code_memory::CodeMemory;
 use super::data::{PlacedFunction, ProgramData};
 use super::native::{self, NativeBackend, Session};
-use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
 use crate::BuildError;
 use crate::target::caps::VectorCaps;
 use translate::{Translated, Translator};
@@ -99,7 +99,7 @@ impl Backend for CraneliftBackend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<CompiledKernels, CompileError> {
+    ) -> Result<CompiledKernels, BuildError> {
         native::compile(self, kernels, data, dump)
     }
 

@@ -37,7 +37,7 @@ use super::cranelift::CraneliftBackend;
 use super::data::{PlacedFunction, ProgramData};
 use super::listing::{self, ListingInput};
 use super::native::{self, DefinedFunction, NativeBackend, Session, frame_too_large};
-use super::{AcceptedStage, Backend, CompileError, CompiledKernels, KernelCode};
+use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
 use crate::BuildError;
 #[cfg(test)]
 use crate::target::caps::DemotionLimits;
@@ -149,7 +149,7 @@ impl Backend for X86Backend {
         kernels: Vec<KernelCode>,
         data: Arc<ProgramData>,
         dump: &[String],
-    ) -> Result<CompiledKernels, CompileError> {
+    ) -> Result<CompiledKernels, BuildError> {
         native::compile(self, kernels, data, dump)
     }
 

@@ -9,24 +9,27 @@ mod random;
 mod shuffles;
 mod sweep;
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock};
 
-use clift_include::abi::{Callbacks, PrintfArg, WgContext, unprotected};
+use clift_include::abi::{Callbacks, KernelEntry, PrintfArg, WgContext, unprotected};
 use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, Space, Stage, Type, Value};
 
 use super::{CraneliftBackend, isa};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
 use crate::codegen::x86::{Avx512Level, X86Backend};
-use crate::codegen::{AcceptedStage, Backend, CompiledKernels, KernelCode, KernelFunction, demote, legalize};
+use crate::codegen::{AcceptedStage, Backend, KernelCode, KernelFunction, demote, legalize};
 use crate::target::caps::VectorCaps;
 
 /// A compiled function.
 pub(super) struct CompiledFunction {
     /// The backend's name.
     pub(super) backend: &'static str,
-    executable: CompiledKernels,
+    entry: KernelEntry,
+    /// Keeps the code alive.
+    _memory: Arc<dyn Any + Send + Sync>,
 }
 
 /// The backends that make machine code for the host.
@@ -48,15 +51,9 @@ fn compile_for(
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
-    let executable = backend
-        .compile(
-            module,
-            vec![KernelCode { name: func.name.clone(), general: KernelFunction::Legal(Box::new(legal)), packed: None }],
-            data,
-            &[],
-        )
-        .map_err(|error| error.error)?;
-    Ok(CompiledFunction { backend: backend.name(), executable })
+    let code = KernelCode { name: func.name.clone(), general: KernelFunction::Legal(Box::new(legal)), packed: None };
+    let mut compiled = backend.compile(module, vec![code], data, &[])?;
+    Ok(CompiledFunction { backend: backend.name(), entry: compiled.entries.remove(0)?, _memory: compiled.memory })
 }
 
 /// Legalizes and verifies.
@@ -163,7 +160,7 @@ impl CompiledFunction {
 
     pub(super) fn call_in(&self, context: &WgContext, args: &[u64], first: u64, count: u64) {
         // SAFETY: the tests build functions that stay within what their arguments point to.
-        unsafe { (self.executable.entries[0].run)(context, args.as_ptr().cast(), first, count) }
+        unsafe { (self.entry.run)(context, args.as_ptr().cast(), first, count) }
     }
 }
 
