@@ -61,6 +61,33 @@ fn reduction() -> Case {
     )
 }
 
+/// A tree whose items are picked by remainders, and an item that sums up for all: under `l == 0` it is known which one.
+fn tree_by_remainders() -> Case {
+    with_scratch(
+        Case::new(
+            "barriers::tree_by_remainders",
+            "kernel void t(global const int *a, global int *out, local int *s) {
+                int i = get_global_id(0), l = get_local_id(0), n = get_local_size(0);
+                s[l] = a[i];
+                for (int k = 1; k < 16; k *= 2) {
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    if (l % (2 * k) == 0 && l + k < n) s[l] += s[l + k];
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                }
+                if (l == 0)
+                    for (int j = 16; j < n; j += 16) s[3 * l] += s[j + 16 * l];
+                barrier(CLK_LOCAL_MEM_FENCE);
+                if (l == n - 1) s[l - l] *= 3;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                out[i] = s[0];
+            }",
+        )
+        .input(value)
+        .expect_in(|launch, i| group(launch, i).map(value).sum::<i32>() * 3)
+        .stated_local(),
+    )
+}
+
 fn scan() -> Case {
     with_scratch(
         Case::new(
@@ -650,6 +677,7 @@ pub(crate) fn cases() -> Vec<Case> {
         reversal(),
         several_copies(),
         reduction(),
+        tree_by_remainders(),
         scan(),
         live_values(),
         nested_loops(),

@@ -51,6 +51,34 @@ fn booleans(real: &'static str) -> impl Fn(String) -> Case {
     }
 }
 
+/// Which numbers have a remainder by a power of two, positive or negative, and quotients of a number that all items share.
+fn remainders(name: String) -> Case {
+    let source = "kernel void t(global const int *a, global const int *b, global int2 *out) {
+        size_t i = get_global_id(0);
+        int x = a[i], y = b[0];
+        int bits = (x % 8 == 0) | (x % 8 == 3) << 1 | (x % -4 == 1) << 2 | (x % 2 != 1) << 3 | (x % 2 == -1) << 4
+                 | (x % INT_MIN == 0) << 5 | (x % INT_MIN == 1) << 6 | (x % 4 == 4) << 7;
+        out[i] = (int2)(bits, y / 10 + y % 7 + (uchar)y / 3 + (short)y % -5 + (int)((uint)y / 641u) + (int)((long)y / -6));
+    }";
+    let shared = |_: usize| -123_456_789;
+    Case::new(name, source).input(|i| number(0, i)).input(shared).expect(move |i| {
+        let (x, y) = (number(0, i), shared(i));
+        let tests = [
+            x % 8 == 0,
+            x % 8 == 3,
+            x % -4 == 1,
+            x % 2 != 1,
+            x % 2 == -1,
+            x.wrapping_rem(i32::MIN) == 0,
+            x.wrapping_rem(i32::MIN) == 1,
+            x % 4 == 4,
+        ];
+        let bits = tests.iter().rev().fold(0, |bits, &test| bits << 1 | i32::from(test));
+        let short = i32::from(y as i16 % -5);
+        [bits, y / 10 + y % 7 + i32::from(y as u8 / 3) + short + (y as u32 / 641) as i32 + y / -6]
+    })
+}
+
 /// Comparisons of vectors, whose lanes are 0 and -1, converted; and their negations.
 fn vectors(int: &'static str, real: &'static str) -> impl Fn(String) -> Case {
     move |name| {
@@ -200,6 +228,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for (ty, bits) in [("uchar", 8), ("ushort", 16), ("uint", 32), ("ulong", 64)] {
         cases.extend(levels(funnels(ty, bits), &format!("funnel_shifts_of_{ty}")));
     }
+    cases.extend(levels(remainders, "remainders_and_quotients"));
     cases.extend(levels(overflow, "saturation_and_overflow"));
     cases.extend(levels(truths, "truths_of_functions"));
     cases

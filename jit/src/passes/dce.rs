@@ -1,7 +1,8 @@
-//! Dead-code elimination: removes instructions and block parameters that do not contribute to any visible effect.
+//! Dead-code elimination: removes instructions and block parameters that do not contribute to any visible effect, and barriers
+//! right after which the same work-items meet again.
 
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Value};
+use clift_kir::{BarrierInfo, Block, Effects, Function, Imm, Inst, InstData, Opcode, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
@@ -62,9 +63,40 @@ pub(super) fn run(func: &mut Function) -> Changed {
             }
         }
     }
+    changed |= merge_barriers(func);
     changed |= !unneeded.is_empty();
     remove_params(func, &unneeded);
     Changed(changed)
+}
+
+/// Merges barriers between which no memory is accessed into the last of them: each would end a loop over the work-group.
+fn merge_barriers(func: &mut Function) -> bool {
+    let mut removed: EntitySet<Inst> = EntitySet::new();
+    let mut any = false;
+    for &block in func.layout.blocks() {
+        let mut last: Option<(Inst, BarrierInfo)> = None;
+        for &inst in func.layout.insts(block) {
+            let data = func.dfg.inst(inst);
+            match &data.imm {
+                Imm::Barrier(info) if data.op == Opcode::Barrier => {
+                    let mut info = *info;
+                    if let Some((earlier, before)) = last
+                        && (before.execution, before.memory) == (info.execution, info.memory)
+                    {
+                        removed.insert(earlier);
+                        any = true;
+                        info.spaces |= before.spaces;
+                        func.dfg.inst_mut(inst).imm = Imm::Barrier(info);
+                    }
+                    last = Some((inst, info));
+                }
+                _ if data.op.is_pure() => {}
+                _ => last = None,
+            }
+        }
+    }
+    func.layout.remove_insts(&removed);
+    any
 }
 
 fn is_root(func: &Function, inst: Inst) -> bool {

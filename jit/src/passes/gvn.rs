@@ -1,12 +1,15 @@
 //! Global value numbering: an instruction that computes the same as a dominating one is replaced by it. This covers pure ops and
 //! loads of memory that does not change. It also covers loads from addresses whose content is known ([`available`]). Float computations of cold blocks are not replaced by values from outside: those would occupy a register on the hot
-//! path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump.
+//! path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump. Where a branch has found
+//! an integer equal to a constant, it is that constant: under `lid == 0`, `a[16 * lid]` is one element rather than a gather.
 
 mod available;
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest};
 use clift_kir::ops::TypeRule;
-use clift_kir::{Block, BlockCall, DataFlowGraph, Function, Imm, Inst, InstData, Opcode, Type, Value, WrapFlags};
+use clift_kir::{
+    Block, BlockCall, DataFlowGraph, Function, Imm, Inst, InstData, IntCond, Opcode, Type, Value, WrapFlags,
+};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
@@ -27,14 +30,29 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let mut replacements = Replacements::default();
     let mut removed: EntitySet<Inst> = EntitySet::new();
     let mut decided: FxHashMap<Value, Vec<(Block, bool)>> = FxHashMap::default();
+    let mut specialized = false;
+    let mut equalities: FxHashMap<Value, Vec<(Block, Value)>> = FxHashMap::default();
     let mut jumps: Vec<(Inst, BlockCall)> = Vec::new();
     for &block in cfg.rpo() {
         if let Some((condition, holds)) = decided_before(func, &cfg, block) {
             decided.entry(condition).or_default().push((block, holds));
+            note_equalities(func, condition, holds, &mut |value, constant| {
+                equalities.entry(value).or_default().push((block, constant));
+            });
         }
+        let equal = |value: Value| {
+            let known = equalities.get(&value)?;
+            known.iter().find(|(at, _)| dom.dominates(*at, block)).map(|&(_, constant)| constant)
+        };
         let mut memory = ends.at_start(block, &escapes);
         for &inst in func.layout.insts(block) {
-            func.dfg.map_uses(inst, |v| replacements.get(v));
+            func.dfg.map_uses(inst, |v| {
+                let value = replacements.get(v);
+                equal(value).map_or(value, |constant| {
+                    specialized = true;
+                    constant
+                })
+            });
             let data = func.dfg.inst(inst);
             let invariant = is_invariant_load(func, inst);
             let Some(result) = func.dfg.single_result(inst) else {
@@ -75,7 +93,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
         }
         ends.set(block, memory);
     }
-    let changed = replacements.any() || !jumps.is_empty();
+    let changed = replacements.any() || specialized || !jumps.is_empty();
     for (inst, call) in jumps {
         set_jump(func, inst, call);
     }
@@ -90,6 +108,24 @@ fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bo
     let data = func.dfg.inst(func.layout.terminator(pred)?);
     let Imm::Branch(calls) = &data.imm else { return None };
     (calls[0].block != calls[1].block).then(|| (data.args[0], calls[0].block == block))
+}
+
+/// Reports the integers that equal constants if a condition holds or not, each with its constant.
+fn note_equalities(func: &Function, condition: Value, holds: bool, found: &mut impl FnMut(Value, Value)) {
+    let Some(inst) = func.dfg.def_inst(condition) else { return };
+    let data = func.dfg.inst(inst);
+    let equality = if holds { IntCond::Eq } else { IntCond::Ne };
+    let joined = if holds { Opcode::And } else { Opcode::Or };
+    if data.op == joined {
+        data.args.iter().for_each(|&part| note_equalities(func, part, holds, found));
+    } else if data.op == Opcode::Not {
+        note_equalities(func, data.args[0], !holds, found);
+    } else if data.op == Opcode::Icmp && data.imm == Imm::IntCond(equality) {
+        let (value, constant) = (data.args[0], data.args[1]);
+        if func.dfg.ty(value).is_int() && func.dfg.as_const(constant).is_some() && func.dfg.as_const(value).is_none() {
+            found(value, constant);
+        }
+    }
 }
 
 /// The block of a known value; it has been visited before.

@@ -75,7 +75,7 @@ pub static PASSES: &[Pass] = &[
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unroll, "unrolls loops with a constant number of iterations"),
-    pass!(dce, "removes instructions and parameters without uses"),
+    pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 

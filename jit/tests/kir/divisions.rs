@@ -18,6 +18,8 @@ const KERNELS: [u64; 2] = [3, 60];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Divisor {
     Constant,
+    /// A constant, which divides what all work-items share.
+    ConstantOfShared,
     /// Loaded from the same address by all work-items.
     Shared,
     /// Loaded from an address of each work-item.
@@ -26,7 +28,7 @@ enum Divisor {
 
 pub(crate) fn all(thorough: bool) -> Result<(), String> {
     for elem in [Elem::I8, Elem::I16, Elem::I32, Elem::I64] {
-        for divisor in [Divisor::Constant, Divisor::Shared, Divisor::Own] {
+        for divisor in [Divisor::Constant, Divisor::ConstantOfShared, Divisor::Shared, Divisor::Own] {
             for signed in [false, true] {
                 (0..KERNELS[usize::from(thorough)]).try_for_each(|seed| check(elem, divisor, signed, seed))?;
             }
@@ -82,10 +84,10 @@ fn kernel(elem: Elem, divisor: Divisor, signed: bool, constants: &[u64]) -> Modu
         b.addr(base, own.then_some(id), of * bytes, (number * bytes) as i64)
     };
     for (number, &constant) in (0..).zip(constants) {
-        let address = at(&mut b, dividends, true, DIVISORS, number);
+        let address = at(&mut b, dividends, divisor != Divisor::ConstantOfShared, DIVISORS, number);
         let dividend = b.load(ty, address, mem);
         let by = match divisor {
-            Divisor::Constant => b.iconst(ty, constant as i64),
+            Divisor::Constant | Divisor::ConstantOfShared => b.iconst(ty, constant as i64),
             Divisor::Shared | Divisor::Own => {
                 let address = at(&mut b, divisors, divisor == Divisor::Own, DIVISORS, number);
                 b.load(ty, address, mem)

@@ -38,6 +38,11 @@ impl Legalizer<'_> {
         {
             return split;
         }
+        if result.lanes() == 1
+            && let Some(split) = self.scalar_division(op, args)
+        {
+            return split;
+        }
         let lane_type = self.part_type(result.elem, 1);
         let lanes: Vec<Value> = (0..result.lanes())
             .map(|lane| {

@@ -1,5 +1,5 @@
-//! Division of vectors: by constants through multiplications, otherwise through floats. Nothing here traps, and division by zero
-//! has the result that the op defines.
+//! Division: by constants through multiplications; of vectors by other divisors through floats. Nothing here traps, and division
+//! by zero has the result that the op defines.
 
 use clift_kir::{Elem, Imm, IntCond, Opcode};
 
@@ -52,6 +52,29 @@ impl Legalizer<'_> {
         Some(self.select(&by_zero, &zero, &value))
     }
 
+    /// Quotient or remainder of scalars, if the divisor is a constant. Short numbers are divided as 32-bit ones.
+    pub(super) fn scalar_division(&mut self, op: Opcode, args: &[SplitValue]) -> Option<SplitValue> {
+        let (signed, remainder) = match op {
+            Opcode::Udiv => (false, false),
+            Opcode::Urem => (false, true),
+            Opcode::Sdiv => (true, false),
+            Opcode::Srem => (true, true),
+            _ => return None,
+        };
+        let [a, b] = args else { return None };
+        let elem = a.ty.elem;
+        let divisor = self.constant_of_splat(b)? & elem.mask();
+        if elem.bits() >= Elem::I32.bits() {
+            let result = self.by_constant(a, divisor, signed, remainder)?;
+            return Some(self.part_of_division(result, remainder, a, b));
+        }
+        let wide = [a, b].map(|operand| self.extend(operand, Elem::I32, signed));
+        let sign = if signed && divisor >> (elem.bits() - 1) != 0 { Elem::I32.mask() & !elem.mask() } else { 0 };
+        let result = self.by_constant(&wide[0], divisor | sign, signed, remainder)?;
+        let result = self.part_of_division(result, remainder, &wide[0], &wide[1]);
+        Some(self.truncate(&result, elem))
+    }
+
     /// The quotient, or the remainder that belongs to it.
     fn part_of_division(&mut self, result: Division, remainder: bool, a: &SplitValue, b: &SplitValue) -> SplitValue {
         match result {
@@ -98,7 +121,7 @@ impl Legalizer<'_> {
             return Some(Division::Quotient(self.negated_if(negative, quotient)));
         }
         let multiplies = match a.ty.elem {
-            Elem::I64 => self.multiplies_high_words(a.ty) && magnitude < 1 << 63,
+            Elem::I64 => (a.ty.lanes() == 1 || self.multiplies_high_words(a.ty)) && magnitude < 1 << 63,
             Elem::I16 => (self.caps.native)(Opcode::Umulh, &Imm::None, Elem::I16, Elem::I16),
             Elem::I8 => return self.byte_by_constant(a, divisor, signed, remainder),
             elem => elem == Elem::I32,

@@ -203,6 +203,27 @@ fn shift_back(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> 
     })
 }
 
+/// Whether a signed remainder by a power of two equals a constant that is not negative: a question of the low bits and, unless
+/// the constant is zero, the sign.
+fn compare_remainder(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) -> Option<Value> {
+    if !matches!(cond, IntCond::Eq | IntCond::Ne) {
+        return None;
+    }
+    let expected = splat_bits(b, y)?;
+    let remainder = defined_by(b, x, Opcode::Srem)?.clone();
+    let ty = b.ty(x);
+    let divisor = splat_bits(b, remainder.args[1])?;
+    let sign = ty.elem.mask() ^ ty.elem.mask() >> 1;
+    let magnitude = if divisor & sign == 0 { divisor } else { divisor.wrapping_neg() & ty.elem.mask() };
+    if !magnitude.is_power_of_two() || expected >= magnitude {
+        return None;
+    }
+    let low = magnitude - 1;
+    let mask = splat(b, ty, if expected == 0 { low } else { low | sign });
+    let bits = b.int2(Opcode::And, remainder.args[0], mask);
+    Some(b.icmp(cond, bits, y))
+}
+
 fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Option<Value> {
     let Imm::IntCond(cond) = *imm else { return None };
     let operand = b.ty(x);
@@ -216,6 +237,9 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
     if !operand.is_bool()
         && let Some(value) = super::bools::compare(b, cond, x, y)
     {
+        return Some(value);
+    }
+    if let Some(value) = compare_remainder(b, cond, x, y) {
         return Some(value);
     }
     // An extended Boolean compared with zero is the Boolean itself or its complement.
