@@ -385,6 +385,36 @@ fn unrolled() -> Case {
     })
 }
 
+/// A loop over neighbours in which part of the test is the same for all of them; here the work-items are the pixels of rows of 8.
+fn borders() -> Case {
+    Case::new(
+        "control::neighbours_inside_an_image",
+        "kernel void t(global const uint *a, global uint *out) {
+            int i = get_global_id(0), x = i & 7, y = i >> 3, height = get_global_size(0) >> 3;
+            uint sum = 0, inside = 0;
+            for (int dy = -2; dy <= 2; ++dy)
+                for (int dx = -1 - (int)(a[i] & 1); dx <= 1; ++dx)
+                    if (x + dx >= 0 && x + dx < 8 && y + dy >= 0 && y + dy < height) {
+                        sum += a[(y + dy) * 8 + x + dx];
+                        ++inside;
+                    }
+            out[i] = sum * 16 + inside;
+        }",
+    )
+    .input(value)
+    .expect(|i| {
+        let (x, y, height) = (i as i32 & 7, i as i32 >> 3, (GLOBAL / 8) as i32);
+        let (mut sum, mut inside) = (0u32, 0);
+        for y in (y - 2..=y + 2).filter(|y| (0..height).contains(y)) {
+            for x in (x - 1 - (value(i) & 1) as i32..=x + 1).filter(|x| (0..8).contains(x)) {
+                sum = sum.wrapping_add(value((y * 8 + x) as usize));
+                inside += 1;
+            }
+        }
+        sum.wrapping_mul(16).wrapping_add(inside)
+    })
+}
+
 /// Functions that are `inline` but not `static` are called where the compiler does not inline them: they exist, as in GNU C.
 fn inline_functions(name: &str, options: &str) -> Case {
     Case::new(
@@ -530,6 +560,7 @@ pub(crate) fn cases() -> Vec<Case> {
         inline_functions("not_optimized", "-cl-opt-disable"),
         inline_functions("of_3_0", "-cl-opt-disable -cl-std=CL3.0"),
         collatz(),
+        borders(),
         switches(),
         irreducible(),
         breaks(),

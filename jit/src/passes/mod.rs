@@ -24,6 +24,7 @@ mod simplify_cfg;
 mod tail_duplication;
 mod trip_count;
 mod unroll;
+mod unswitch;
 mod util;
 
 pub(crate) use util::Replacements;
@@ -74,6 +75,7 @@ pub static PASSES: &[Pass] = &[
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
+    pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
     pass!(unroll, "unrolls loops with a constant number of iterations"),
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
@@ -94,6 +96,9 @@ pub static CANONICAL: &[&str] = &[
     "simplify_cfg",
     "if_convert",
     "rotate",
+    "simplify_cfg",
+    "unswitch",
+    "simplify",
     "simplify_cfg",
 ];
 
