@@ -155,7 +155,7 @@ impl Legalizer<'_> {
     }
 
     fn is_native(&self, op: Opcode, imm: &Imm, args: &[SplitValue], from: Elem, to: Elem) -> bool {
-        if matches!(op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl) && !self.is_splat(&args[1]) {
+        if matches!(op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl) && !self.has_splat_parts(&args[1]) {
             return (self.caps.varying_shifts)(op, from);
         }
         (self.caps.native)(op, imm, carrier(from), carrier(to))

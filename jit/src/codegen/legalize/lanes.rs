@@ -129,9 +129,16 @@ impl Legalizer<'_> {
         Some(SplitValue { parts, ..split.clone() })
     }
 
-    /// Whether every part has the same value in all its lanes.
-    pub(super) fn is_splat(&self, split: &SplitValue) -> bool {
+    /// Whether every part has the same value in all its lanes. The parts may differ.
+    pub(super) fn has_splat_parts(&self, split: &SplitValue) -> bool {
         split.parts.iter().all(|&part| self.splat_operand(part).is_some() || self.new.dfg.as_splat_bits(part).is_some())
+    }
+
+    /// Whether all lanes have the same value.
+    pub(super) fn is_splat(&self, split: &SplitValue) -> bool {
+        let scalar = self.splat_operand(split.parts[0]);
+        let is_shared = scalar.is_some() && split.parts.iter().all(|&part| self.splat_operand(part) == scalar);
+        is_shared || self.constant_of_splat(split).is_some()
     }
 
     /// The bits of a constant that has the same bits in all lanes.
