@@ -460,6 +460,39 @@ fn immutable_buffers() {
     assert_code(unsafe { clReleaseMemObject(immutable) }, CL_SUCCESS);
 }
 
+/// Where nothing is demanded, sub-groups have eight work-items at least: programs keep tables in their values. So it is in code
+/// that would be faster with one work-item at a time, and in code that is not optimized.
+#[test]
+fn sub_groups_hold_tables_of_eight_values() {
+    let source = "
+        kernel void k(global uint *out, global const int *a) {
+            size_t i = get_global_id(0);
+            int many[5];
+            for (int k = 0; k < 5; k++) many[k] = a[i * 37 % 61 + k];
+            int table = a[i * 11 % 61];
+            for (int k = 0; k < 8; k++) {
+                int entry = sub_group_shuffle(table, k);
+                for (uint r = 0; r < i % 7; r++) many[(r * i + entry) % 5u] += a[(uint)(many[r % 5] + entry) % 61u];
+            }
+            int kept = 0;
+            for (int k = 0; k < 5; k++) kept |= many[a[i + k] % 5u];
+            out[i] = kept == 0 ? get_max_sub_group_size() : 0;
+        }";
+    for options in ["-cl-std=CL3.0", "-cl-std=CL3.0 -cl-opt-disable"] {
+        let kernel = kernel_with(source, options);
+        let size = sub_group_info(kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, &[64], 1).expect("a size")[0];
+        assert!(size >= 8, "{options}: {size}");
+        let (out, zeros) = (buffer(4 * 64), buffer(4 * 80));
+        assert_code(set_mem(kernel, 0, out), CL_SUCCESS);
+        assert_code(set_mem(kernel, 1, zeros), CL_SUCCESS);
+        let queue = queue();
+        // SAFETY: one group of 64 work-items.
+        let launched = unsafe { clEnqueueNDRangeKernel(queue, kernel, 1, null(), &64, &64, 0, null(), null_mut()) };
+        assert_code(launched, CL_SUCCESS);
+        assert_eq!(read(queue, out, 64), vec![size as u32; 64], "{options}");
+    }
+}
+
 /// Sub-groups of a size that the kernel demands: in the code, in the queries, and refused where there are none such.
 #[test]
 fn required_sub_group_size() {

@@ -51,7 +51,8 @@ pub(super) fn compile(
     let backend = if scalar { backends.scalars } else { backends.packs };
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else {
         // The reference interpreter executes work-items one by one, in sub-groups of any size.
-        let size = options.width.unwrap_or(1);
+        let least = if spmd::observes_sub_groups(&module.funcs[kernel.func]) { spmd::LEAST_SUB_GROUP } else { 1 };
+        let size = options.width.unwrap_or(least);
         needs.resources.width = size;
         return Ok(StagedKernel { needs, scalar, general: KernelFunction::Canonical(kernel.func, size), packed: None });
     };

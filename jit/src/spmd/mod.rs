@@ -42,6 +42,7 @@ use clift_kir::{Function, KernelData, Module};
 
 use super::{BackendChoice, BuildError, Options, passes};
 use crate::target::machine::Machine;
+pub(crate) use cost::width::LEAST_SUB_GROUP;
 use cost::width::{RowLengths, Width};
 use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;

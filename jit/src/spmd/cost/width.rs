@@ -1,6 +1,9 @@
 //! Chooses the number of lanes of a pack.
 //!
-//! A pack is a sub-group, so the sub-group queries report this number as well.
+//! A pack is a sub-group, so the sub-group queries report this number as well. Programs that use sub-groups are written for
+//! those of other processors, which have eight work-items at least: they keep a table in the values of a sub-group, and read past
+//! its end if there are fewer. So such kernels have [`LEAST_SUB_GROUP`] lanes at least, whatever these cost, unless they must
+//! have one.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::{Elem, Function, Imm, Inst, KernelData, Opcode, Type};
@@ -15,6 +18,7 @@ use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::spmd::transform::versioning;
 use crate::spmd::transform::{index_widening, record_access, row_loops};
 use crate::spmd::vectorize::widen::how::{How, how};
+use crate::spmd::workgroup::collectives::observes_sub_groups;
 use crate::target::machine::{MAX_LANES, Machine};
 use crate::{BackendChoice, Options};
 
@@ -49,6 +53,8 @@ impl RowLengths {
 
 /// The usual row length of a square work-group.
 const SQUARE_ROW: u32 = 16;
+/// The fewest lanes of packs that the kernel can observe as sub-groups.
+pub(crate) const LEAST_SUB_GROUP: u32 = 8;
 /// Kernels with more instructions are not tried with twice the usual lanes.
 const MAX_INSTS_DOUBLED: usize = 1000;
 /// Kernels with more instructions take too long to compile as packs.
@@ -64,10 +70,11 @@ impl Width {
         if forced == Some(1) {
             return Width::Scalar("one lane was requested by CLIFT_WIDTH or a required sub-group size".to_owned());
         }
-        if options.opt_disable && forced.is_none() {
+        let sub_groups = observes_sub_groups(func);
+        if options.opt_disable && forced.is_none() && !sub_groups {
             return Width::Scalar("optimization is disabled (-cl-opt-disable)".to_owned());
         }
-        if forced.is_none() && matches!(rows, RowLengths::Exactly(1)) {
+        if forced.is_none() && !sub_groups && matches!(rows, RowLengths::Exactly(1)) {
             return Width::Scalar("reqd_work_group_size has one work-item along x".to_owned());
         }
         let mut insts = 0;
@@ -94,7 +101,8 @@ impl Width {
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
         }
         let element_bits = dominant_element_bits(&normal);
-        let lanes = machine.usual_lanes(element_bits);
+        let least = if sub_groups { LEAST_SUB_GROUP } else { 1 };
+        let lanes = machine.usual_lanes(element_bits).max(least);
         if let Some(read) = spin_loops::find_blocking_read(&normal, &normal.divergence(lanes, false)) {
             let line = match read.loc.line {
                 0 => String::new(),
@@ -105,7 +113,8 @@ impl Width {
                 "a spin loop waits for a value that another work-item writes (`{name}`{line})"
             ));
         }
-        if let Some(bits) = long_vectors(&normal.func, machine)
+        if !sub_groups
+            && let Some(bits) = long_vectors(&normal.func, machine)
             && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine) > machine.registers
         {
             return Width::Scalar(format!("its vectors, of {bits} bits on average, fill the registers"));
@@ -118,7 +127,7 @@ impl Width {
         // Long registers are worth their lanes, except for accesses that scatter but would not with fewer lanes: everything else
         // costs half as much at best.
         let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.hot;
-        if scatters && lanes > machine.least_lanes(element_bits) {
+        if scatters && lanes > machine.least_lanes(element_bits).max(least) {
             let half = WidthCandidate::new(normal.clone(), lanes / 2, machine);
             let less = half.costs();
             // Cold blocks are included in the costs, but must not decide.
@@ -127,7 +136,8 @@ impl Width {
             }
         }
         // Long OpenCL vectors are contiguous in packs of few lanes only.
-        if let Some(fewer) = fitting_lanes(&normal).filter(|&lanes| scatters && lanes < chosen.lanes) {
+        if let Some(fewer) = fitting_lanes(&normal).filter(|&lanes| scatters && (least..chosen.lanes).contains(&lanes))
+        {
             let fewer = WidthCandidate::new(normal.clone(), fewer, machine);
             let less = fewer.costs();
             if less.hot / f64::from(fewer.lanes) < HALF_WORTHWHILE * costs.hot / f64::from(chosen.lanes) {
@@ -152,7 +162,7 @@ impl Width {
             }
         }
         let gain = costs.scalar / costs.pack.max(1.0);
-        if gain < WORTHWHILE {
+        if gain < WORTHWHILE && !sub_groups {
             let reason = format!(
                 "the estimated time with {} lanes is {:.1} times that of scalar code, because of scattered accesses or \
                  divergent branches",
