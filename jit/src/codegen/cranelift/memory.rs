@@ -40,8 +40,15 @@ impl Translator<'_> {
             }
             O::Fence => {
                 let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
-                if info.order != MemOrder::Relaxed {
-                    self.pos.ins().fence();
+                match info.order {
+                    MemOrder::Relaxed => {}
+                    // Processors with x86's memory order do not reorder what these orders concern: only the compiler must not.
+                    MemOrder::Acquire | MemOrder::Release | MemOrder::AcqRel if cfg!(target_arch = "x86_64") => {
+                        self.pos.ins().sequence_point();
+                    }
+                    MemOrder::Acquire | MemOrder::Release | MemOrder::AcqRel | MemOrder::SeqCst => {
+                        self.pos.ins().fence();
+                    }
                 }
             }
             O::Memcpy => {
