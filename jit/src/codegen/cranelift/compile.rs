@@ -23,6 +23,7 @@ use super::widening_multiply::has_only_widening_multiplies;
 use crate::BuildError;
 use crate::codegen::code_memory::{CodeMemory, PlacedCode, describe};
 use crate::codegen::data::ProgramData;
+use crate::codegen::demote;
 use crate::codegen::native::{DefinedFunction, MAX_FRAME, Session, frame_too_large};
 
 /// The largest frame of a function that preserves all registers: for larger ones, Cranelift's loop that touches each page of the
@@ -70,13 +71,19 @@ impl CraneliftSession {
             return Ok(id);
         }
         let stencil = outlined.stencil.clone();
-        let (id, _) = self.compile("outlined cold code", outlined, &[])?;
+        let (id, _) = self.compile("outlined cold code", outlined, &[], false)?;
         self.outlined.entry(hash).or_default().push((stencil, id));
         Ok(id)
     }
 
     /// Compiles a function. Also returns the size of its stack frame.
-    fn compile(&mut self, name: &str, func: ir::Function, pool: &[u128]) -> Result<(FuncId, u32), BuildError> {
+    fn compile(
+        &mut self,
+        name: &str,
+        func: ir::Function,
+        pool: &[u128],
+        has_demoted: bool,
+    ) -> Result<(FuncId, u32), BuildError> {
         self.context.func = func;
         // Cranelift's text is needed only where the listing cannot decode the code.
         self.context.set_disasm(self.dump_code && cfg!(not(target_arch = "x86_64")));
@@ -84,7 +91,9 @@ impl CraneliftSession {
             let _ = writeln!(self.log, "; clif {name}\n{}", self.context.func);
         }
         let isas = &self.backend.isas;
-        let isa = if use_single_pass_regalloc(&mut self.context) {
+        let isa = if has_demoted {
+            &isas.unoptimized
+        } else if use_single_pass_regalloc(&mut self.context) {
             &isas.single_pass
         } else if has_only_widening_multiplies(&self.context.func) {
             &isas.widening
@@ -119,12 +128,13 @@ impl CraneliftSession {
 
 impl Session for CraneliftSession {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<DefinedFunction, BuildError> {
+        let has_demoted = demote::has_demoted(func, self.backend.caps.demotion);
         let Translated { mut func, outlined, pool } = self.backend.translate(func, data, true);
         for (number, outlined) in (0..).zip(outlined) {
             let id = self.outlined(outlined)?;
             exchange::bind_outlined(&mut func, number, id.as_u32());
         }
-        let (id, frame) = self.compile(name, func, &pool)?;
+        let (id, frame) = self.compile(name, func, &pool, has_demoted)?;
         self.pools.push(pool);
         Ok(DefinedFunction { number: self.memory.add_entry(id), frame })
     }

@@ -40,16 +40,19 @@ pub(super) struct Isas {
     pub(super) backtracking: OwnedTargetIsa,
     /// For functions that would take too long with that: the single-pass allocator.
     pub(super) single_pass: OwnedTargetIsa,
+    /// For functions with values that [`crate::codegen::demote`] has moved to stack slots: without Cranelift's optimizer, which would
+    /// forward them from the stores to the loads and so keep them alive again.
+    pub(super) unoptimized: OwnedTargetIsa,
     /// For functions whose 64-bit multiplications are all widening: without the instruction for full multiplications.
     pub(super) widening: OwnedTargetIsa,
 }
 
 /// Flags common to all targets.
-fn flags(allocator: &str) -> Result<Flags, String> {
+fn flags(allocator: &str, opt_level: &str) -> Result<Flags, String> {
     let mut builder = settings::builder();
     let verify = if cfg!(debug_assertions) { "true" } else { "false" };
     for (name, value) in [
-        ("opt_level", "speed"),
+        ("opt_level", opt_level),
         ("regalloc_algorithm", allocator),
         ("enable_verifier", verify),
         ("is_pic", "false"),
@@ -72,7 +75,10 @@ const FULL_MULTIPLY: &str = "has_avx512dq";
 
 /// All descriptions of a target.
 fn all(make: impl Fn() -> Result<Builder, String>) -> Result<Isas, String> {
-    let finish = |builder: Builder, allocator| builder.finish(flags(allocator)?).map_err(|error| error.to_string());
+    let finish_at = |builder: Builder, allocator, opt_level| {
+        builder.finish(flags(allocator, opt_level)?).map_err(|error| error.to_string())
+    };
+    let finish = |builder, allocator| finish_at(builder, allocator, "speed");
     let mut without = make()?;
     // Other architectures do not have this setting.
     if without.iter().any(|setting| setting.name == FULL_MULTIPLY) {
@@ -81,6 +87,7 @@ fn all(make: impl Fn() -> Result<Builder, String>) -> Result<Isas, String> {
     Ok(Isas {
         backtracking: finish(make()?, "backtracking")?,
         single_pass: finish(make()?, "single_pass")?,
+        unoptimized: finish_at(make()?, "backtracking", "none")?,
         widening: finish(without, "backtracking")?,
     })
 }

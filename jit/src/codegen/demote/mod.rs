@@ -26,8 +26,7 @@ use crate::target::caps::DemotionLimits;
 /// Demotes values of a legal function until about as many are alive as there are registers, if the function is large and far more
 /// are.
 pub(crate) fn run(func: &mut Function, limits: DemotionLimits) {
-    let insts: usize = func.layout.blocks().iter().map(|&block| func.layout.insts(block).len()).sum();
-    if insts < limits.min_insts {
+    if size(func) < limits.min_insts {
         return;
     }
     let Some(webs) = webs::Webs::new(func) else { return };
@@ -35,6 +34,16 @@ pub(crate) fn run(func: &mut Function, limits: DemotionLimits) {
     if demoted.is_empty() {
         return;
     }
-    tracing::debug!(target: "clift::time", insts, webs = webs.len(), demoted = demoted.len(), "values in stack slots");
+    tracing::debug!(target: "clift::time", insts = size(func), webs = webs.len(), demoted = demoted.len(), "values in stack slots");
     rewrite::run(func, &webs, &demoted);
+}
+
+/// Whether values of a legal function were demoted: a large one has more slots than the legalizer makes.
+pub(crate) fn has_demoted(func: &Function, limits: DemotionLimits) -> bool {
+    size(func) >= limits.min_insts && func.slots.len() as u32 >= limits.min_alive.saturating_sub(limits.vectors)
+}
+
+/// The number of instructions.
+fn size(func: &Function) -> usize {
+    func.layout.blocks().iter().map(|&block| func.layout.insts(block).len()).sum()
 }

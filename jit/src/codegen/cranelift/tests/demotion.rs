@@ -4,6 +4,8 @@
 use clift_kir::{Block, BlockCall, Elem, IntCond, MemInfo, Opcode, Type, Value};
 
 use super::{KernelBuilder, compile};
+use crate::codegen::demote;
+use crate::target::caps::DemotionLimits;
 
 /// Blocks of a program besides its entry and its exit.
 const BLOCKS: u64 = 12;
@@ -130,5 +132,41 @@ fn exchanged_parameters() {
             let wanted = wanted.get_or_insert_with(|| got.clone());
             assert_eq!(wanted, &got, "{}: seed {seed}", compiled.backend);
         }
+    }
+}
+
+/// Large functions of which many values are demoted are recognized, because Cranelift must not forward these from stores to loads.
+#[test]
+fn functions_with_demoted_values_are_recognized() {
+    let limits = DemotionLimits::of_registers(16);
+    let rows = |values: i64| {
+        let mut kernel = KernelBuilder::new("rows");
+        let pointer = kernel.pointer(0);
+        let second = kernel.func.append_block();
+        let mut at = kernel.at();
+        let ty = Type::vector(Elem::I32, 4);
+        let place = |at: &mut clift_kir::Builder<'_>, i: i64| at.addr(pointer, None, 1, 16 * i);
+        let all: Vec<Value> = (0..values)
+            .map(|i| {
+                let from = place(&mut at, i);
+                at.load(ty, from, MemInfo::aligned(4))
+            })
+            .collect();
+        // Only what is alive in several blocks may be demoted.
+        at.jump(second, &[]);
+        kernel.block = second;
+        let mut at = kernel.at();
+        for round in 0..40 {
+            let sum = all.iter().copied().reduce(|a, b| at.int2(Opcode::Iadd, a, b)).expect("some values");
+            let to = place(&mut at, 1000 + round);
+            at.store(to, sum, MemInfo::aligned(4));
+        }
+        at.ret(&[]);
+        kernel.func
+    };
+    for (values, expected) in [(8, false), (400, true)] {
+        let mut func = rows(values);
+        demote::run(&mut func, limits);
+        assert_eq!(demote::has_demoted(&func, limits), expected, "{values}");
     }
 }
