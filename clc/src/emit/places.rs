@@ -159,7 +159,7 @@ impl FunctionEmitter<'_, '_> {
         }
     }
 
-    fn local_type(&self, local: LocalId) -> Option<QualTy> {
+    pub(super) fn local_type(&self, local: LocalId) -> Option<QualTy> {
         self.function.locals.get(local.0 as usize).map(|local| local.ty)
     }
 
@@ -196,6 +196,20 @@ impl FunctionEmitter<'_, '_> {
         };
         let align = self.natural_align(ty.ty).max(own);
         Target::Memory(self.at_pointer(pointer, ty.in_space(AddressSpace::Private), align))
+    }
+
+    /// The address of a variable, if it is in private memory.
+    pub(super) fn local_memory(&mut self, local: LocalId, ty: QualTy) -> Option<Id> {
+        match self.locals.get(local.0 as usize)? {
+            Storage::Unused | Storage::Parameter(_) => {
+                self.local(local, ty);
+            }
+            Storage::Memory(_) | Storage::Value(_) | Storage::Table => {}
+        }
+        match self.locals.get(local.0 as usize)? {
+            &Storage::Memory(pointer) => Some(pointer),
+            Storage::Unused | Storage::Parameter(_) | Storage::Value(_) | Storage::Table => None,
+        }
     }
 
     fn store_parameter(&mut self, pointer: Id, value: Id, ty: QualTy, own: u32) {

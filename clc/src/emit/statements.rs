@@ -4,7 +4,8 @@ use spirv::{LoopControl, Op};
 
 use super::Id;
 use super::function::FunctionEmitter;
-use crate::tree::{Expr, LabelId, LoopHints, Stmt, StmtKind};
+use crate::source::Span;
+use crate::tree::{Expr, ExprKind, LabelId, LocalId, LoopHints, PlaceKind, Stmt, StmtKind};
 
 /// Values of a range of cases that are listed one by one; larger ranges are compared.
 const LISTED: u64 = 64;
@@ -27,11 +28,35 @@ struct Loop<'t> {
     hints: LoopHints,
 }
 
+/// Whether a statement is the initialization of a whole variable.
+fn initializes(statement: &Stmt, local: LocalId) -> bool {
+    let StmtKind::Expr(Expr { kind: ExprKind::Init(place, _), .. }) = &statement.kind else { return false };
+    matches!(place.kind, PlaceKind::Local(of) if of == local)
+}
+
 impl FunctionEmitter<'_, '_> {
     /// Emits statements in order.
     pub(super) fn statements(&mut self, statements: &[Stmt]) {
-        for statement in statements {
+        for (i, statement) in statements.iter().enumerate() {
+            if let StmtKind::Declare(local) = statement.kind
+                && !statements.get(i + 1).is_some_and(|next| initializes(next, local))
+            {
+                self.declaration(local, statement.span);
+            }
             self.statement(statement);
+        }
+    }
+
+    /// The declaration of a variable without an initializer, whose value is undefined from here on. In a loop, this says that no
+    /// value is passed from one iteration to the next.
+    fn declaration(&mut self, local: LocalId, span: Span) {
+        let Some(ty) = self.local_type(local) else { return };
+        if self.exits.continues.is_empty() {
+            return;
+        }
+        self.at(span);
+        if let Some(pointer) = self.local_memory(local, ty) {
+            self.op_void(Op::LifetimeStart, &[pointer, 0]);
         }
     }
 
@@ -45,7 +70,7 @@ impl FunctionEmitter<'_, '_> {
     fn statement(&mut self, statement: &Stmt) {
         match &statement.kind {
             StmtKind::Expr(expr) => self.effect(expr),
-            // Variables exist from the beginning of the function.
+            // Variables exist from the beginning of the function; see `declaration`.
             StmtKind::Declare(_) => {}
             StmtKind::Block(statements) => self.scope(statements),
             StmtKind::If(condition, then, otherwise) => self.if_statement(condition, then, otherwise),

@@ -298,3 +298,14 @@ fn unreachable_code_ends_blocks() {
     );
     assert_eq!((list.count(Op::AssumeTrueKHR), list.count(Op::IAdd)), (1, 0));
 }
+
+/// A variable without an initializer has no value in the next iteration. In a function's outermost scope nothing is gained by that.
+#[test]
+fn lifetimes_begin_in_loops() {
+    let body = "float4 a; a.x = *p; for (int i = 0; i < 9; i++) { float4 b; float c = i, d[2]; b.y = c; d[0] = c; *p += b.y + d[0]; }";
+    let listing = module(&format!("kernel void k(global float *p) {{ {body} *p += a.x; }}"));
+    assert_eq!(listing.count(Op::LifetimeStart), 2, "b and d");
+    let listing =
+        module("kernel void k(global int *p) { while (*p) { const int table[2] = {1, 2}; *p = table[*p & 1]; } }");
+    assert_eq!(listing.count(Op::LifetimeStart), 0);
+}

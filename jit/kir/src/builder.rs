@@ -357,6 +357,12 @@ impl<'f> Builder<'f> {
         self.inst(Opcode::Memset, &[to, byte, bytes], Imm::Mem(mem), &[])
     }
 
+    /// The beginning of a private variable's lifetime: a fill with an undefined byte.
+    pub fn lifetime_start(&mut self, slot: Slot, address: Value) -> Inst {
+        let (byte, bytes) = (self.undef(Type::I8), self.iconst(Type::I64, self.func.slots[slot].size as i64));
+        self.memset(address, byte, bytes, MemInfo::aligned(1))
+    }
+
     /// Atomic read.
     pub fn atomic_load(&mut self, ty: Type, pointer: Value, info: AtomicInfo) -> Value {
         self.value(Opcode::AtomicLoad, &[pointer], Imm::Atomic(info), ty)

@@ -569,7 +569,7 @@ op_table! {
         Scatter            "scatter"         Mem        Scatter       Write       Varying     MEMORY;
         /// Copies bytes between memory that does not overlap: to, from, count.
         Memcpy             "memcpy"          Mem        Memcpy        ReadWrite   Varying     MEMORY;
-        /// Fills bytes: to, byte, count.
+        /// Fills bytes: to, byte, count. With an undefined byte, it begins the lifetime of a private variable.
         Memset             "memset"          Mem        Memset        Write       Varying     MEMORY;
         /// Atomic read.
         AtomicLoad         "atomic_load"     Atomic     AtomicLoad    ReadWrite   Varying     MEMORY;

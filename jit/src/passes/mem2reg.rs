@@ -14,6 +14,7 @@ use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
 use super::Changed;
+use super::lifetimes;
 use super::util::Replacements;
 use pieces::SlotPieces;
 
@@ -185,6 +186,7 @@ impl Candidates {
 
     fn accept(&mut self, func: &Function, inst: Inst, access: SlotAccess, place: SlotOffset, bytes: u64) {
         let wanted = self.which == Which::All
+            || lifetimes::is_start(&func.dfg, inst)
             || match access {
                 SlotAccess::Load { ty, .. } | SlotAccess::Store { ty, .. } => ty.is_ptr(),
                 SlotAccess::Fill { .. } | SlotAccess::Copy { .. } => false,
@@ -393,6 +395,9 @@ fn copied(b: &mut Builder<'_>, source: &[(u64, Value)], at: u64, ty: Type) -> Va
 
 /// A value whose bytes are all the same.
 fn fill(b: &mut Builder<'_>, byte: Value, ty: Type) -> Value {
+    if lifetimes::is_undef(&b.func.dfg, byte) {
+        return b.undef(ty);
+    }
     if let Some(bits) = b.func.dfg.as_splat_bits(byte) {
         let word = (bits & 0xff) * 0x0101_0101_0101_0101;
         let int = ty.as_int();

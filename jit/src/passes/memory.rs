@@ -31,7 +31,7 @@ enum Root {
 
 /// A range of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(crate) struct Place {
     root: Root,
     space: Space,
     /// The alias class; 0 is unknown.
@@ -46,7 +46,7 @@ pub(super) struct Place {
 
 impl Place {
     /// The range of an access of type `ty` to an address.
-    pub(super) fn of_access(func: &Function, pointer: Value, mem: &MemInfo, ty: Type) -> Place {
+    pub(crate) fn of_access(func: &Function, pointer: Value, mem: &MemInfo, ty: Type) -> Place {
         Place::new(func, pointer, mem.alias, Some(ty.bytes()))
     }
 
@@ -129,11 +129,11 @@ fn is_followed(op: Opcode) -> bool {
 
 /// Private variables whose address goes where its uses are no longer seen.
 #[derive(Clone, Debug)]
-pub(super) struct Escapes(EntitySet<Slot>);
+pub(crate) struct Escapes(EntitySet<Slot>);
 
 impl Escapes {
     /// Looks at all uses of addresses of private variables.
-    pub(super) fn new(func: &Function) -> Escapes {
+    pub(crate) fn new(func: &Function) -> Escapes {
         let mut escaped = EntitySet::new();
         if func.slots.is_empty() {
             return Escapes(escaped);
@@ -186,7 +186,7 @@ impl Escapes {
 
 /// What an instruction does to memory that others may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Write {
+pub(crate) struct Write {
     /// Where it writes.
     place: Option<Place>,
     /// Whether it orders accesses of work-items.
@@ -197,7 +197,7 @@ pub(super) struct Write {
 
 impl Write {
     /// The write of an instruction, if it is one.
-    pub(super) fn of(func: &Function, inst: Inst) -> Option<Write> {
+    pub(crate) fn of(func: &Function, inst: Inst) -> Option<Write> {
         let data = func.dfg.inst(inst);
         let class = if let Imm::Mem(mem) = &data.imm { mem.alias } else { 0 };
         let through = |bytes: Option<u32>| Some(Place::new(func, data.args[0], class, bytes));
@@ -229,8 +229,12 @@ impl Write {
 
     /// Whether what an earlier read or write of `place` tells no longer holds after this.
     pub(super) fn may_change(&self, place: &Place, escapes: &Escapes) -> bool {
-        (self.orders && !place.is_private())
-            || (self.calls && !place.is_hidden(escapes))
+        (self.orders && !place.is_private()) || self.may_write(place, escapes)
+    }
+
+    /// Whether it may write to `place` itself.
+    pub(crate) fn may_write(&self, place: &Place, escapes: &Escapes) -> bool {
+        (self.calls && !place.is_hidden(escapes))
             || self.place.is_some_and(|written| written.may_overlap(place, escapes))
     }
 }

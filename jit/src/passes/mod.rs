@@ -14,9 +14,10 @@ mod dce;
 mod gvn;
 mod if_convert;
 mod licm;
+mod lifetimes;
 pub(crate) mod loop_form;
 mod mem2reg;
-mod memory;
+pub(crate) mod memory;
 mod narrow;
 mod rotate;
 mod simplify;
@@ -71,6 +72,7 @@ pub static PASSES: &[Pass] = &[
     pass!(simplify, "folds constants and algebraic identities"),
     pass!(narrow, "narrows computations to the bits that are used"),
     pass!(gvn, "computes equal values only once"),
+    pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
@@ -120,7 +122,7 @@ pub static UNROLL: &[&str] = &[
 const UNROLL_ROUNDS: usize = 3;
 
 /// The canonical passes after those on loops.
-pub static SETTLE: &[&str] = &["if_convert", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
+pub static SETTLE: &[&str] = &["lifetimes", "if_convert", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
 
 /// The order of the passes after work-items have become loops.
 pub static CLEAN: &[&str] = &[
@@ -137,7 +139,7 @@ pub static CLEAN: &[&str] = &[
 ];
 
 /// The passes needed for correctness, which also run with `-cl-opt-disable`.
-pub static MINIMAL: &[&str] = &["simplify_cfg", "mem2reg", "dce"];
+pub static MINIMAL: &[&str] = &["simplify_cfg", "mem2reg", "lifetimes", "dce"];
 
 /// The pass with the given name.
 pub fn pass(name: &str) -> Option<&'static Pass> {

@@ -4,7 +4,7 @@
 //! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested.
 
 use clift_kir::clone::BodyCloner;
-use clift_kir::{Block, BlockCall, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Value};
+use clift_kir::{Block, BlockCall, Builder, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Value};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
@@ -105,6 +105,9 @@ fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, V
         }
         made.push((copy, Vec::with_capacity(body.layout.insts(block).len())));
     }
+    if let Some((entry, insts)) = made.first_mut() {
+        *insts = lifetime_starts(func, *entry, &slots);
+    }
     let mut returns = Vec::new();
     for (&block, (_, insts)) in body.layout.blocks().iter().zip(&mut made) {
         for &inst in body.layout.insts(block) {
@@ -135,6 +138,16 @@ fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, V
         }
     }
     made
+}
+
+/// Instructions at the beginning of a copied body: with each call its variables begin to live.
+fn lifetime_starts(func: &mut Function, entry: Block, slots: &[Slot]) -> Vec<Inst> {
+    let mut b = Builder::at_end(func, entry);
+    for &slot in slots {
+        let address = b.slot_addr(slot);
+        b.lifetime_start(slot, address);
+    }
+    func.layout.take_insts(entry)
 }
 
 /// A copy of a function without what its layout does not contain.

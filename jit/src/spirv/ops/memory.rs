@@ -1,6 +1,6 @@
 //! Memory: variables, accesses, addresses.
 
-use clift_kir::{Elem, Opcode, Space, Type, Value};
+use clift_kir::{Elem, Imm, Opcode, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::{MemoryAccess, Op, StorageClass};
 
@@ -111,9 +111,22 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MemoryInst) -> Result<
             let value = cx.b.iconst(to, size as i64);
             cx.set(inst, value)
         }
-        // Variables live until their function returns.
-        MemoryInst::LifetimeStart | MemoryInst::LifetimeStop => Ok(()),
+        MemoryInst::LifetimeStart => lifetime_start(cx, inst),
+        // Nothing is gained by knowing where lifetimes end.
+        MemoryInst::LifetimeStop => Ok(()),
     }
+}
+
+/// The contents of a variable are undefined from here on. What concerns a part of a variable is ignored.
+fn lifetime_start(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
+    let (pointer, size) = (cx.pointer(inst.id(0)?)?, u64::from(inst.literal(1)?));
+    let Some(def) = cx.b.func.dfg.def_inst(pointer) else { return Ok(()) };
+    if let Imm::Slot(slot) = cx.b.func.dfg.inst(def).imm
+        && (size == 0 || size == cx.b.func.slots[slot].size)
+    {
+        cx.b.lifetime_start(slot, pointer);
+    }
+    Ok(())
 }
 
 /// Two pointers as integers.
