@@ -61,6 +61,42 @@ fn reduction() -> Case {
     )
 }
 
+/// A loop around barriers whose end is in local memory, where one item counts, and variables of its body that have no initializer
+/// and are set in parts, also by a function.
+fn counted_by_one_item() -> Case {
+    with_scratch(
+        Case::new(
+            "barriers::counted_by_one_item",
+            "void set(int4 *v, int *part, int x) { v->x = x; v->z = x * 3; part[1] = x + 1; }
+            kernel void t(global const int *a, global int *out, local int *s) {
+                local int round, rounds;
+                int i = get_global_id(0), l = get_local_id(0), n = get_local_size(0), x = a[i];
+                if (l == 0) { round = 0; rounds = 5; }
+                barrier(CLK_LOCAL_MEM_FENCE);
+                while (round < rounds) {
+                    int4 v;
+                    int parts[3];
+                    set(&v, parts, x);
+                    s[l] = v.x;
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    x = s[(l + 1) % n] + (v.z - v.x * 3) + (parts[1] - v.x) * round;
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                    if (l == 0) ++round;
+                    barrier(CLK_LOCAL_MEM_FENCE);
+                }
+                out[i] = x;
+            }",
+        )
+        .input(value)
+        .expect_in(|launch, i| {
+            let group = group(launch, i);
+            // Each round moves the values by one item, and adds its number.
+            value(group.start + (i - group.start + 5) % group.len()) + 10
+        })
+        .stated_local(),
+    )
+}
+
 /// A tree whose items are picked by remainders, and an item that sums up for all: under `l == 0` it is known which one.
 fn tree_by_remainders() -> Case {
     with_scratch(
@@ -678,6 +714,7 @@ pub(crate) fn cases() -> Vec<Case> {
         several_copies(),
         reduction(),
         tree_by_remainders(),
+        counted_by_one_item(),
         scan(),
         live_values(),
         nested_loops(),

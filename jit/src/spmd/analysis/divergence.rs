@@ -11,7 +11,7 @@
 //! "The same" refers to one dynamic instance: work-items that together reach the n-th execution of an instruction. The analysis
 //! records why a value varies, so that a report can name the instruction that breaks uniformity. It does not look through memory:
 //! beyond a pack, whose lanes load at the same time, a load is uniform only if nothing that the kernel does could write the
-//! memory that it reads.
+//! memory that it reads, or nothing between the same two barriers (`workgroup::stable_loads`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -82,6 +82,8 @@ struct Solver<'a> {
     transfer: TransferFunctions<'a>,
     users: Users,
     writers: Vec<Writer>,
+    /// Loads of memory that no work-item writes at the same time.
+    stable: Option<&'a EntitySet<Inst>>,
     /// For each block in a cycle of an irreducible graph, the number of its strongly connected component; empty if the graph is
     /// reducible.
     irreducible_cycles: SecondaryMap<Block, u32>,
@@ -138,6 +140,13 @@ impl Divergence {
         Divergence::assuming(func, cfg, scope, assumptions, Assume::Nothing)
     }
 
+    /// Analyses a function in the scope of the group. No work-item writes what the `stable` loads read while others read it.
+    pub(crate) fn of_groups(func: &Function, cfg: &Cfg, stable: &EntitySet<Inst>) -> Divergence {
+        let mut solver = Solver::new(func, cfg, Scope::Group, Assumptions::default(), Assume::Nothing);
+        solver.stable = Some(stable);
+        Divergence::solved(solver)
+    }
+
     /// As [`Divergence::new`], with assumptions that run-time tests establish ([`Divergence::assumed`]).
     pub(crate) fn assuming(
         func: &Function,
@@ -146,12 +155,15 @@ impl Divergence {
         assumptions: &Assumptions,
         assume: Assume<'_>,
     ) -> Divergence {
-        let mut solver = Solver::new(func, cfg, scope, *assumptions, assume);
+        Divergence::solved(Solver::new(func, cfg, scope, *assumptions, assume))
+    }
+
+    fn solved(mut solver: Solver<'_>) -> Divergence {
         solver.run();
         let checks = solver.checks();
         let assumed = solver.assumed();
         Divergence {
-            scope,
+            scope: solver.scope,
             facts: solver.facts,
             checks,
             assumed,
@@ -276,6 +288,7 @@ impl<'a> Solver<'a> {
             transfer: TransferFunctions { func, assumptions, ranges: Ranges::new(func, cfg, assumptions), assume },
             users: Users::new(func, cfg.rpo()),
             writers,
+            stable: None,
             irreducible_cycles,
             facts: SecondaryMap::with_capacity(func.dfg.value_count()),
             joins: SecondaryMap::new(),
@@ -515,7 +528,7 @@ impl<'a> Solver<'a> {
         if mem.volatile {
             return Some(load);
         }
-        if mem.invariant {
+        if mem.invariant || self.stable.is_some_and(|stable| stable.contains(load)) {
             return None;
         }
         match space {

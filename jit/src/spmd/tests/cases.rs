@@ -205,6 +205,59 @@ fn a_bound_that_may_be_written_makes_a_state_machine() {
     assert!(regions(&parse(&text)).lockstep, "the stores go elsewhere");
 }
 
+/// A loop around barriers whose end one work-item decides: it counts in local memory, between two barriers, what all read after
+/// the second one. `other` is stored to the counter before the first one.
+fn counted_by_one(other: &str) -> Module {
+    let body = format!(
+        r"
+    v10: i32 = const 0
+    v11: i32 = const 1
+    v12: i32 = const 3
+    v13: ptr(local) = global_addr g0
+    v14: b1 = icmp eq v1, v10
+    branch v14, b1, b2
+b1:
+    store align 4 v13, v10
+    jump b2
+b2:
+    barrier 0 work_group work_group local
+    jump b3(v1)
+b3(v15: i32):
+    v16: i32 = load align 4 v13
+    v17: b1 = icmp slt v16, v12
+    branch v17, b4, b7
+b4:
+    {other}
+{}
+    branch v14, b5, b6
+b5:
+    v18: i32 = load align 4 v13
+    v19: i32 = iadd v18, v11
+    store align 4 v13, v19
+    jump b6
+b6:
+    barrier 60 work_group work_group local
+    v20: i32 = iadd v409, v16
+    jump b3(v20)
+b7:
+    store align 4 v0, v15
+    ret
+",
+        exchange(40, "v15"),
+    );
+    kernel_with("global g0 \"count\" local size 4 align 4", "", &body)
+}
+
+#[test]
+fn what_is_not_written_between_two_barriers_is_the_same_for_all() {
+    let module = counted_by_one("");
+    assert!(regions(&module).lockstep);
+    // The loaded counter is carried.
+    assert_eq!(run(&module).resources.scratch_item_bytes, 4);
+    // A store while others may read, which is a race.
+    assert!(!regions(&counted_by_one("store align 4 v13, v16")).lockstep);
+}
+
 #[test]
 fn work_items_that_end_before_a_barrier() {
     let body = r"

@@ -8,6 +8,7 @@ pub(crate) mod loops;
 pub(crate) mod named_barriers;
 pub(crate) mod private;
 pub(crate) mod regions;
+mod stable_loads;
 
 use clift_kir::inst::AtomicOp;
 use clift_kir::{AtomicInfo, MemOrder, MemScope};

@@ -16,8 +16,8 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::collectives::{Collective, CollectiveKind};
 use super::named_barriers;
+use super::stable_loads::stable_loads;
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::analysis::shape::{Assumptions, Scope};
 use crate::spmd::class::{Class, class};
 
 /// The number of a region: its index in [`Regions::list`].
@@ -121,9 +121,16 @@ impl Regions {
         }
         let cfg = Cfg::new(&func);
         starts.retain(|&b| cfg.reaches(b));
-        let divergence = Divergence::new(&func, &cfg, Scope::Group, &Assumptions::default());
-        let lockstep =
-            !round_robin && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.in_divergent_region(b)));
+        let is_lockstep = |divergence: &Divergence| {
+            !round_robin && cfg.rpo().iter().all(|&b| !(ends.contains(b) && divergence.in_divergent_region(b)))
+        };
+        let stable = if round_robin { EntitySet::new() } else { stable_loads(&func, &cfg, &starts) };
+        let mut divergence = Divergence::of_groups(&func, &cfg, &stable);
+        let mut lockstep = is_lockstep(&divergence);
+        if !lockstep && !stable.is_empty() {
+            divergence = Divergence::of_groups(&func, &cfg, &EntitySet::new());
+            lockstep = is_lockstep(&divergence);
+        }
         let mut regions = Regions {
             func,
             cfg,
