@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 use crate::{pool, sys};
 
 /// The size of a large stack: only what is used gets memory.

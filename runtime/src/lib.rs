@@ -27,6 +27,8 @@ pub mod graph;
 pub mod image;
 pub mod launch;
 pub mod memory;
+#[cfg(all(test, feature = "loom"))]
+mod models;
 pub mod ndrange;
 pub mod pool;
 pub mod printf;

@@ -15,6 +15,7 @@ mod dependencies;
 mod driver;
 mod fuzz;
 mod install;
+mod models;
 mod package;
 mod packages;
 mod peers;
@@ -63,6 +64,8 @@ enum Task {
     Corpus(corpus::Args),
     /// Run what finds rare faults for long: damaged inputs, random calls and programs, stress, sanitizers.
     Soak(soak::Args),
+    /// Run the concurrent parts of the driver in all orders of their threads' steps.
+    Models(models::Args),
     /// Measure the errors of the transcendental functions.
     Ulp(ulp::Args),
     /// Check that the manifests list no unused dependencies.
@@ -86,6 +89,7 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => corpus::run(&args),
         Task::Soak(args) => soak::run(&args),
+        Task::Models(args) => models::run(&args),
         Task::Ulp(args) => ulp::run(&args),
         Task::Dependencies(args) => dependencies::run(&args),
         Task::Bless(args) => bless::run(&args),

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::packages::{self, Level};
-use crate::{driver, sh};
+use crate::{driver, models, sh};
 
 /// Arguments of `soak`.
 #[derive(clap::Args)]
@@ -62,6 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             sh::run(cargo.env("CLIFT_FUZZ_MS", &milliseconds))
         });
     }
+    step("models".to_owned(), &mut || models::check(Some(4), "", Some(args.seconds)));
     step("stress".to_owned(), &mut || {
         driver::build_release_with("clift-fuzz")?;
         let mut cargo = sh::cargo();

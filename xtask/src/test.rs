@@ -1,9 +1,9 @@
-//! `cargo xtask test`: installs what the tests need and runs `cargo test`.
+//! `cargo xtask test`: installs what the tests need, and runs `cargo test` and the models.
 
 use anyhow::Result;
 
 use crate::packages::{self, Level};
-use crate::sh;
+use crate::{models, sh};
 
 /// Arguments of `test`.
 #[derive(clap::Args)]
@@ -21,5 +21,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Test, false)?;
     }
-    sh::run(sh::cargo().args(["test", "--workspace"]).args(&args.rest))
+    sh::run(sh::cargo().args(["test", "--workspace"]).args(&args.rest))?;
+    // The models are tests with other features, so they are not among those.
+    if args.rest.is_empty() { models::check(None, "", None) } else { Ok(()) }
 }

@@ -18,12 +18,13 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, PoisonError, Weak};
 
 use rustc_hash::FxBuildHasher;
 
 use super::dispatch::{self, DispatchTable};
+use super::sync::{AtomicU32, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::error::{ClError, ClResult};
 
 /// A type of object to which the application can have handles.
@@ -43,7 +44,9 @@ macro_rules! cl_object {
             const TAG: [u8; 4] = *$tag;
             const INVALID: $crate::error::ClError = $crate::error::ClError::$invalid;
             fn registry() -> &'static $crate::ffi::handle::Registry<Self> {
-                static REGISTRY: $crate::ffi::handle::Registry<$state> = $crate::ffi::handle::Registry::new();
+                $crate::ffi::sync::shared! {
+                    static REGISTRY: $crate::ffi::handle::Registry<$state> = $crate::ffi::handle::Registry::new();
+                }
                 &REGISTRY
             }
         }
@@ -286,8 +289,15 @@ impl<T: ClObject> Default for Registry<T> {
 
 impl<T: ClObject> Registry<T> {
     /// An empty registry.
+    #[cfg(not(feature = "loom"))]
     pub const fn new() -> Self {
         Self { shards: [const { RwLock::new(HashMap::with_hasher(FxBuildHasher)) }; SHARDS] }
+    }
+
+    /// An empty registry.
+    #[cfg(feature = "loom")]
+    pub fn new() -> Self {
+        Self { shards: std::array::from_fn(|_| RwLock::new(HashMap::default())) }
     }
 
     /// Number of live objects, for tests that check for leaks.
@@ -327,7 +337,10 @@ impl<T: ClObject> fmt::Debug for Registry<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "loom"))]
+mod models;
+
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
 

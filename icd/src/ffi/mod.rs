@@ -5,7 +5,8 @@
 //! - [`handle`]: objects as the application sees them, and the check that a handle is live before anything is read;
 //! - [`mod@pointer`]: typed, nullable views of the pointers in a call, with lifetimes;
 //! - [`info`]: the output of info queries;
-//! - [`callback`]: functions of the application that the driver calls.
+//! - [`callback`]: functions of the application that the driver calls;
+//! - `sync`: what handles synchronize with.
 //!
 //! The types are `repr(transparent)` over what C passes, so stubs can use them as argument types, and `api/` never sees a raw
 //! pointer and needs no `unsafe`. Their soundness depends on one assumption, called "the OpenCL contract" below: a non-null
@@ -18,3 +19,4 @@ pub mod entry;
 pub mod handle;
 pub mod info;
 pub mod pointer;
+pub(crate) mod sync;

@@ -19,7 +19,7 @@ use clift_include::check::{CheckKind, KernelChecks, Site, SiteKind, SiteObject, 
 use group::{Access, Conflict, Divergence};
 pub use report::{Item, OtherAccess, Problem, Report};
 
-use crate::sync::Mutex;
+use crate::sync::plain::Mutex;
 
 /// Which sites of a kernel have been reported. Each is reported once.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The events that kernels hold: `clk_event_t` is a handle into a table of the context, so an invalid one is recognized.
 
 use crate::graph::Event;
-use crate::sync::Mutex;
+use crate::sync::plain::Mutex;
 
 /// Bits of a slot's number, plus one, in a handle. The generation follows.
 const NUMBER_BITS: u32 = 24;

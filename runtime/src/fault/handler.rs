@@ -14,7 +14,7 @@ use std::sync::Once;
 
 use super::entry::{self, Target};
 use super::{CODE, Cause, Fault, threads};
-use crate::sync::Mutex;
+use crate::sync::plain::Mutex;
 use crate::sys;
 
 /// Signals that the processor raises.

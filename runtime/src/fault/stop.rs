@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{StopReason, handler, threads};
 use crate::clock::now_ns;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 use crate::{pool, sys};
 
 /// Nanoseconds; 0 for none.

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use super::entry::{Activation, SUPPORTED, thread_pointer};
 use super::{StopReason, handler, stop};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::plain::{Mutex, MutexGuard};
 use crate::{pool, sys};
 
 /// The record of a thread. What other threads access is atomic; cells are the owner's.

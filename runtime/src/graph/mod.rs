@@ -15,6 +15,8 @@
 //! Not here: execution (`pool`, [`crate::launch`]).
 
 mod event;
+#[cfg(all(test, feature = "loom"))]
+mod models;
 mod node;
 mod queue;
 mod settle;

@@ -4,7 +4,7 @@
 //! be read without it. Lock order: a queue's lock, then a node's. A thread never holds the locks of two nodes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use smallvec::SmallVec;
 
@@ -13,6 +13,7 @@ use super::settle::{self, SettleStep};
 use crate::clock::now_ns;
 use crate::launch::Launch;
 use crate::pool::{PoolHandle, Signal};
+use crate::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::trace::{self, Traced};
 use crate::{pool, status};
@@ -461,7 +462,7 @@ impl Drop for Node {
             core::mem::forget(core::mem::take(&mut inner.dependants));
             return;
         }
-        if self.kind != NodeKind::User || *self.status.get_mut() <= status::COMPLETE {
+        if self.kind != NodeKind::User || self.status.load(Ordering::Relaxed) <= status::COMPLETE {
             return;
         }
         let dependants = core::mem::take(&mut inner.dependants);

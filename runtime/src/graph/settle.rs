@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 use super::node::{Completion, Dependency, DueCallbacks, Node, NodeKind, Timestamp};
 use super::queue::Work;
 use crate::launch::Launch;
+use crate::sync::per_thread;
 use crate::{pool, status, trace};
 
 /// A command whose work has ended, or will not be done.
@@ -50,7 +51,7 @@ struct Steps {
     looping: Cell<bool>,
 }
 
-thread_local! {
+per_thread! {
     static STEPS: Rc<Steps> = Rc::default();
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }

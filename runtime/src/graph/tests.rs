@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{AlreadySet, Command, Event, Queue, QueueOptions, Work};
-use crate::sync::Mutex;
+use crate::sync::plain::Mutex;
 use crate::{clock, status};
 
 fn in_order() -> Queue {

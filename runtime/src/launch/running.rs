@@ -19,7 +19,7 @@ use crate::fault::{Cause, Fault, KnownMemory, LaunchInfo, LaunchPlace, StopReaso
 use crate::fpenv::FpEnv;
 use crate::graph::{self, Ended, Node};
 use crate::printf::PrintfOutput;
-use crate::sync::Mutex;
+use crate::sync::plain::Mutex;
 use crate::{enqueue, fault, pool, status, trace};
 
 /// Launches with a smaller estimate run on one thread.

@@ -11,7 +11,7 @@ use super::{ArgBlock, KernelCost, Launch};
 use crate::graph::{Command, Event, Queue, QueueOptions, Work};
 use crate::ndrange::NdRange;
 use crate::status;
-use crate::sync::Mutex;
+use crate::sync::plain::Mutex;
 
 /// The code of a test's kernel for a run of groups.
 type Body = dyn Fn(&WgContext, *const u8, u64, u64) + Send + Sync;

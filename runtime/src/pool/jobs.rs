@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::graph::{Node, NodeKind, QueuePosition};
 use crate::launch::{Running, Slot};
 use crate::pool::Pool;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, MutexGuard, const_fn};
 
 /// A unit of work for a thread.
 pub(crate) enum Job {
@@ -72,12 +72,14 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    pub(super) const fn new() -> Self {
-        Self {
-            list: Mutex::new(VecDeque::new()),
-            kernels: AtomicUsize::new(0),
-            tasks: AtomicUsize::new(0),
-            pushes: AtomicUsize::new(0),
+    const_fn! {
+        pub(super) const fn new() -> Self {
+            Self {
+                list: Mutex::new(VecDeque::new()),
+                kernels: AtomicUsize::new(0),
+                tasks: AtomicUsize::new(0),
+                pushes: AtomicUsize::new(0),
+            }
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Once};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::sleep::Parker;
 use super::strand::StrandState;
-use super::{EPOCH, Job, Pool, ROOT, SHARED, Signal, StartState};
-use crate::sync::MutexGuard;
+use super::{EPOCH, Job, Pool, SHARED, Signal, StartState, root};
+use crate::sync::atomic::Ordering;
+use crate::sync::{Instant, MutexGuard, plain};
 use crate::{background, fault, sys};
 
 /// How long process exit waits for workers to stop.
@@ -17,6 +17,10 @@ const EXIT_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Registers the handlers, once per process and its children.
 pub(super) fn register() {
+    if cfg!(feature = "loom") {
+        // Nothing forks or exits in a model.
+        return;
+    }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if !sys::at_exit(leave) {
@@ -55,7 +59,7 @@ struct Held {
     waiting: MutexGuard<'static, Vec<Arc<Signal>>>,
     strand: MutexGuard<'static, StrandState>,
     pools: Vec<HeldPool>,
-    background: MutexGuard<'static, background::State>,
+    background: plain::MutexGuard<'static, background::State>,
     fault: fault::ForkLocks,
 }
 
@@ -75,7 +79,7 @@ extern "C" fn before_fork() {
     let sub_devices = SHARED.sub_devices();
     // The pools' start states come first: a thread that starts workers acquires the other locks.
     let start_states: Vec<_> =
-        [&ROOT].into_iter().chain(sub_devices.iter().copied()).map(|pool| (pool, pool.start_state())).collect();
+        [root()].into_iter().chain(sub_devices.iter().copied()).map(|pool| (pool, pool.start_state())).collect();
     let (waiting, strand) = (SHARED.waiting(), SHARED.strand.lock());
     let pools = start_states
         .into_iter()

@@ -11,6 +11,8 @@
 mod cpus;
 mod jobs;
 mod lifecycle;
+#[cfg(all(test, feature = "loom"))]
+mod models;
 mod sleep;
 mod strand;
 pub mod topology;
@@ -18,7 +20,7 @@ mod wait;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -34,7 +36,8 @@ use worker::on_working_worker;
 use crate::fault;
 use crate::graph::Node;
 use crate::launch::Running;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::{Mutex, MutexGuard, const_fn, shared};
 use jobs::{JobFilter, Jobs};
 use sleep::Sleep;
 use strand::Strand;
@@ -55,24 +58,34 @@ pub struct AlreadyFixed;
 /// Maximum number of workers in a pool.
 const MAX_WORKERS: usize = 1024;
 
-/// The number of workers, once it has been determined.
-static WORKERS: OnceLock<usize> = OnceLock::new();
+shared! {
+    /// The number of workers, once it has been determined.
+    static WORKERS: OnceLock<usize> = OnceLock::new();
+}
 
 /// Number of forks that led to this process.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 
-/// State shared by all pools of the process.
-static SHARED: Shared = Shared {
-    strand: Strand::new(),
-    working: AtomicUsize::new(0),
-    queues: AtomicUsize::new(0),
-    exiting: AtomicBool::new(false),
-    waiting: Mutex::new(Vec::new()),
-    sub_devices: Mutex::new(Vec::new()),
-};
+shared! {
+    /// State shared by all pools of the process.
+    static SHARED: Shared = Shared {
+        strand: Strand::new(),
+        working: AtomicUsize::new(0),
+        queues: AtomicUsize::new(0),
+        exiting: AtomicBool::new(false),
+        waiting: Mutex::new(Vec::new()),
+        sub_devices: Mutex::new(Vec::new()),
+    };
+}
 
-/// The pool of the root device.
-static ROOT: Pool = Pool::new(None);
+shared! {
+    /// The pool of the root device.
+    static ROOT: Pool = Pool::new(None);
+}
+
+fn root() -> &'static Pool {
+    &ROOT
+}
 
 struct Shared {
     strand: Strand,
@@ -128,7 +141,7 @@ pub struct PoolHandle(&'static Pool);
 impl PoolHandle {
     /// The pool of the root device.
     pub fn root() -> Self {
-        Self(&ROOT)
+        Self(root())
     }
 
     /// The pool of a sub-device with `count` compute units from unit `first` on. Each worker is bound to a unit's processor. The
@@ -235,16 +248,18 @@ impl Shared {
 }
 
 impl Pool {
-    const fn new(units: Option<UnitRange>) -> Self {
-        Self {
-            units,
-            jobs: Jobs::new(),
-            sleep: Sleep::new(),
-            busy: AtomicUsize::new(0),
-            queues: AtomicUsize::new(0),
-            has_workers: AtomicBool::new(false),
-            retired: AtomicBool::new(false),
-            start_state: Mutex::new(StartState { started: false, workers: BTreeSet::new() }),
+    const_fn! {
+        const fn new(units: Option<UnitRange>) -> Self {
+            Self {
+                units,
+                jobs: Jobs::new(),
+                sleep: Sleep::new(),
+                busy: AtomicUsize::new(0),
+                queues: AtomicUsize::new(0),
+                has_workers: AtomicBool::new(false),
+                retired: AtomicBool::new(false),
+                start_state: Mutex::new(StartState { started: false, workers: BTreeSet::new() }),
+            }
         }
     }
 
@@ -376,7 +391,7 @@ impl Pool {
 /// Takes a job of any pool, for waiting threads when there are no workers any more.
 fn take_from_any_pool() -> Option<(Job, Option<Busy>)> {
     let sub_devices = SHARED.sub_devices().clone();
-    [&ROOT].into_iter().chain(sub_devices).find_map(|pool| pool.take(JobFilter::Any))
+    [root()].into_iter().chain(sub_devices).find_map(|pool| pool.take(JobFilter::Any))
 }
 
 /// Counts a thread that runs kernels as busy until dropped.

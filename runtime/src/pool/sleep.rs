@@ -1,10 +1,11 @@
 //! Searching and sleeping workers, and how sleepers are woken: the counters of `README.md`.
 
-use crate::sync::{Mutex, MutexGuard};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Instant, Mutex, MutexGuard, const_fn};
 
 /// What one worker sleeps on.
 pub(super) struct Parker {
@@ -15,7 +16,7 @@ pub(super) struct Parker {
 impl Parker {
     /// A parker for the calling thread.
     pub(super) fn for_current_thread() -> Arc<Self> {
-        Arc::new(Self { thread: std::thread::current(), asleep: AtomicBool::new(false) })
+        Arc::new(Self { thread: thread::current(), asleep: AtomicBool::new(false) })
     }
 }
 
@@ -30,8 +31,10 @@ pub(super) struct Sleep {
 }
 
 impl Sleep {
-    pub(super) const fn new() -> Self {
-        Self { idle: Mutex::new(Vec::new()), sleeping: AtomicUsize::new(0), searching: AtomicUsize::new(0) }
+    const_fn! {
+        pub(super) const fn new() -> Self {
+            Self { idle: Mutex::new(Vec::new()), sleeping: AtomicUsize::new(0), searching: AtomicUsize::new(0) }
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<Arc<Parker>>> {
@@ -101,14 +104,14 @@ impl Sleep {
         let until = limit().map(|limit| Instant::now() + limit);
         while parker.asleep.load(Ordering::Acquire) {
             let Some(until) = until else {
-                std::thread::park();
+                thread::park();
                 continue;
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() && self.get_up(parker) {
                 return true;
             }
-            std::thread::park_timeout(left);
+            thread::park_timeout(left);
         }
         false
     }

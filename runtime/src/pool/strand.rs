@@ -8,11 +8,10 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Instant;
 
 use super::{LINGER, SHARED, is_exiting, lifecycle, worker};
 use crate::graph::DueCallbacks;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Instant, Mutex, MutexGuard, const_fn, per_thread, thread};
 use crate::sys;
 
 /// The queue of due callbacks.
@@ -30,14 +29,16 @@ pub(super) struct StrandState {
     calling: bool,
 }
 
-thread_local! {
+per_thread! {
     static ON_STRAND: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Strand {
-    pub(super) const fn new() -> Self {
-        let state = StrandState { due: VecDeque::new(), has_workers: false, calling: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+    const_fn! {
+        pub(super) const fn new() -> Self {
+            let state = StrandState { due: VecDeque::new(), has_workers: false, calling: false };
+            Self { state: Mutex::new(state), changed: Condvar::new() }
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, StrandState> {
@@ -47,7 +48,7 @@ impl Strand {
     /// Whether another thread is calling callbacks, or is about to.
     pub(super) fn is_calling(&self) -> bool {
         let state = self.lock();
-        !ON_STRAND.get() && (state.calling || (state.has_workers && !state.due.is_empty()))
+        !ON_STRAND.with(Cell::get) && (state.calling || (state.has_workers && !state.due.is_empty()))
     }
 
     /// Calls due callbacks until there are none, unless another thread (or an outer call on this one) does so already.
@@ -74,7 +75,7 @@ impl Strand {
 
     /// The loop of the thread, which leaves when it is idle and there are no queues.
     fn live(&self) {
-        ON_STRAND.set(true);
+        ON_STRAND.with(|on_strand| on_strand.set(true));
         let mut state = self.lock();
         loop {
             // What was due before the process began to exit is still called: errors of the last commands, for example.
@@ -129,7 +130,7 @@ pub(crate) fn call(callbacks: DueCallbacks) {
     state.due.push_back(callbacks);
     if !state.has_workers && !is_exiting() {
         lifecycle::register();
-        let builder = std::thread::Builder::new().name("clift-callbacks".to_owned()).stack_size(worker::STACK_BYTES);
+        let builder = thread::Builder::new().name("clift-callbacks".to_owned()).stack_size(worker::STACK_BYTES);
         match sys::with_signals_blocked(|| builder.spawn(|| SHARED.strand.live())) {
             Ok(_) => state.has_workers = true,
             Err(error) => tracing::error!(%error, "the thread for callbacks could not be started"),

@@ -28,7 +28,8 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    fn sleep(&self, at_most: Option<Duration>) {
+    /// Sleeps until it is raised, or for a limited time.
+    pub(super) fn sleep(&self, at_most: Option<Duration>) {
         let mut raised = self.raised.lock();
         match at_most {
             Some(time) if !*raised => drop(self.changed.wait_timeout(raised, time)),

@@ -1,7 +1,6 @@
 //! The workers' loop, and the execution of jobs, which helpers use too.
 
 use std::cell::Cell;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::jobs::{Job, JobFilter};
@@ -9,6 +8,8 @@ use super::sleep::Parker;
 use super::{Busy, LINGER, Pool, SHARED, epoch, topology};
 use crate::clock::now_ns;
 use crate::graph::{self, Node};
+use crate::sync::atomic::Ordering;
+use crate::sync::{per_thread, thread};
 use crate::{launch, sys};
 
 /// How long a thread searches for work, or polls for an event, before it parks.
@@ -43,7 +44,7 @@ enum Role {
     Working,
 }
 
-thread_local! {
+per_thread! {
     static ROLE: Cell<Role> = const { Cell::new(Role::Helper) };
     static OWN: Cell<Option<&'static Pool>> = const { Cell::new(None) };
 }
@@ -55,6 +56,10 @@ pub(super) fn own_pool() -> Option<&'static Pool> {
 
 fn role() -> Role {
     ROLE.try_with(Cell::get).unwrap_or(Role::Helper)
+}
+
+fn set_role(role: Role) {
+    ROLE.with(|own| own.set(role));
 }
 
 /// Whether the calling thread is a worker of the pool.
@@ -71,7 +76,7 @@ pub(super) fn on_working_worker() -> bool {
 pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
     pool.sleep.start_searching();
     let unit = pool.units.map_or(0, |units| units.first) + number;
-    let builder = std::thread::Builder::new().name(format!("clift-{unit}")).stack_size(STACK_BYTES);
+    let builder = thread::Builder::new().name(format!("clift-{unit}")).stack_size(STACK_BYTES);
     let bound = pool.units.is_some().then_some(unit);
     // Signals are delivered to the application's own threads.
     let spawned = sys::with_signals_blocked(|| builder.spawn(move || live(pool, number, bound)));
@@ -85,8 +90,8 @@ pub(super) fn spawn(pool: &'static Pool, number: usize) -> bool {
 
 /// The loop of a worker with this number, on the processor of a compute unit if it is bound to one.
 fn live(pool: &'static Pool, number: usize, unit: Option<usize>) {
-    ROLE.set(Role::Worker);
-    OWN.set(Some(pool));
+    set_role(Role::Worker);
+    OWN.with(|own| own.set(Some(pool)));
     if let Some(processor) = unit.and_then(topology::processor_of)
         && !sys::bind_to(processor)
     {
@@ -128,7 +133,7 @@ fn live(pool: &'static Pool, number: usize, unit: Option<usize>) {
 
 /// Runs a job as a worker: the worker is not counted as searching meanwhile.
 fn work(pool: &'static Pool, job: Job, busy: Option<Busy>) {
-    ROLE.set(Role::Working);
+    set_role(Role::Working);
     SHARED.working.fetch_add(1, Ordering::SeqCst);
     let mut length = 0;
     let busy = run(pool, job, busy, |_| {
@@ -138,7 +143,7 @@ fn work(pool: &'static Pool, job: Job, busy: Option<Busy>) {
     pool.sleep.start_searching();
     drop(busy);
     SHARED.working.fetch_sub(1, Ordering::SeqCst);
-    ROLE.set(Role::Worker);
+    set_role(Role::Worker);
 }
 
 /// Runs a job of a pool, and then, in a chain, commands of the pool that become ready by it and that `keep` accepts. Returns the
@@ -185,9 +190,9 @@ fn put_back(pool: &'static Pool, job: Job) {
     }
 }
 
-/// Polls `found` for a bounded time; only once if there is only one worker.
+/// Polls `found` for a bounded time; only once if there is only one worker, and in models, which have no time.
 pub(super) fn spin(workers: usize, poll_pauses: u32, mut found: impl FnMut() -> bool) -> bool {
-    if workers == 1 {
+    if workers == 1 || cfg!(feature = "loom") {
         return found();
     }
     let start = now_ns();
@@ -203,7 +208,7 @@ pub(super) fn spin(workers: usize, poll_pauses: u32, mut found: impl FnMut() -> 
             return false;
         }
         if elapsed > YIELD_AFTER_NS {
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 }
@@ -211,6 +216,6 @@ pub(super) fn spin(workers: usize, poll_pauses: u32, mut found: impl FnMut() -> 
 /// Parks this thread until the process has ended.
 pub(super) fn park_for_good() -> ! {
     loop {
-        std::thread::park_timeout(Duration::from_secs(3600));
+        thread::park_timeout(Duration::from_secs(3600));
     }
 }

@@ -4,6 +4,8 @@
 //! threads in a process-wide table, and the child of a `fork` would find threads there that do not exist in it. The pool holds its
 //! locks over a fork and uses them in the child ([`crate::pool`]).
 
+#![cfg_attr(feature = "loom", allow(dead_code, reason = "models leave some functions to loom's locks"))]
+
 use std::sync::{self, PoisonError};
 use std::time::Duration;
 
