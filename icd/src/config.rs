@@ -224,15 +224,16 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_SYMBOLS",
-        values: "comma-separated list of: perf, gdb",
+        values: "comma-separated list of: perf, jitdump, gdb",
         default: "none",
-        doc: "who is told the names of compiled kernels: `perf` (by /tmp/perf-PID.map), `gdb` (also the lines; LLDB, too)",
+        doc: "who is told the names of compiled kernels: `perf` (by /tmp/perf-PID.map), `jitdump` (perf inject, by /tmp/jit-PID.dump; also the code and the lines), `gdb` (also the lines; LLDB, too)",
         takes_empty: false,
         set: |config, value| {
             let mut symbols = SymbolReaders::default();
             for word in text(value)?.split(',').map(str::trim).filter(|word| !word.is_empty()) {
                 match word {
                     "perf" => symbols.perf = true,
+                    "jitdump" => symbols.jitdump = true,
                     "gdb" => symbols.gdb = true,
                     _ => return Err(format!("unknown: {word}")),
                 }
@@ -521,6 +522,7 @@ mod tests {
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
         assert!(read("CLIFT_CHECK", "memory,").0.checks.memory);
         assert!(read("CLIFT_SYMBOLS", "gdb").0.symbols.gdb);
+        assert!(read("CLIFT_SYMBOLS", "perf,jitdump").0.symbols.jitdump);
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
         assert_eq!(read("CLIFT_TIMEOUT", "0.5").0.time_limit, Some(Duration::from_millis(500)));

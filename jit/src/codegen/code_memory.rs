@@ -122,7 +122,9 @@ impl CodeMemory {
         let start = |id| module.get_finalized_function(id).addr();
         let published = symbols::publish(functions.iter().map(|function| {
             let DefinedFunction { id, name, len, has_frame, places } = function;
-            CodeSymbol { name, start: start(*id) as u64, len: *len as u64, has_frame: *has_frame, places }
+            // SAFETY: finished functions are readable, as long as their code, and stay while the module does.
+            let code = unsafe { std::slice::from_raw_parts(module.get_finalized_function(*id), *len) };
+            CodeSymbol { name, start: start(*id) as u64, len: *len as u64, code, has_frame: *has_frame, places }
         }));
         for DefinedFunction { id, len, places, .. } in functions {
             known.add(start(id), len, places);

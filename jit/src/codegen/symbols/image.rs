@@ -12,11 +12,7 @@ use gimli::{Encoding, Format, LineEncoding, LittleEndian, SectionId, X86_64};
 use object::elf;
 use object::write::elf::{FileHeader, SectionHeader, Sym, Writer};
 
-use super::CodeSymbol;
-use crate::codegen::listing::SourcePlace;
-
-/// What the source is called. Programs have no file of it, but a debugger shows a file with this name in its source path.
-const SOURCE_NAME: &str = "kernels.cl";
+use super::{CodeSymbol, SOURCE_NAME};
 
 /// `push rbp; mov rbp, rsp`, with which functions begin that have a frame.
 pub(super) const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
@@ -42,20 +38,10 @@ fn debug_information(functions: &[CodeSymbol<'_>]) -> Option<Vec<Part>> {
     let file = lines.add_file(source, lines.default_directory(), None);
     for function in functions {
         lines.begin_sequence(Some(Address::Constant(function.start)));
-        // Code without a line counts as part of the line before it, and the first code as part of the first line.
-        let known = function.places.iter().filter_map(|&(offset, place)| match place {
-            SourcePlace::Line(line) => Some((u64::from(offset), u64::from(line))),
-            SourcePlace::Word(_) | SourcePlace::Nowhere => None,
-        });
-        let mut last = None;
-        for (offset, line) in known.filter(|(offset, _)| *offset < function.len) {
-            if last != Some(line) {
-                let row = lines.row();
-                row.address_offset = if last.is_none() { 0 } else { offset };
-                (row.file, row.line, row.is_statement) = (file, line, true);
-                lines.generate_row();
-                last = Some(line);
-            }
+        for (offset, line) in function.lines() {
+            let row = lines.row();
+            (row.address_offset, row.file, row.line, row.is_statement) = (offset, file, u64::from(line), true);
+            lines.generate_row();
         }
         lines.end_sequence(function.len);
     }
