@@ -12,6 +12,13 @@ pub use opencl_sys::*;
 /// Property of a command buffer: the application's assertions about updates.
 pub const CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR: cl_command_buffer_properties_khr = 0x12B7;
 
+// cl_khr_terminate_context: OpenCL-Headers, CL/cl_ext.h.
+
+/// What a device can terminate.
+pub type cl_device_terminate_capability_khr = cl_bitfield;
+/// The commands of a context.
+pub const CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR: cl_device_terminate_capability_khr = 1 << 0;
+
 // Clift's own.
 
 /// Query: what the driver found on this machine, as lines of a name, a tab and a text. `clift-info` shows it.

@@ -11,5 +11,7 @@ pub const COMPLETE: i32 = 0;
 
 /// `CL_OUT_OF_RESOURCES`: a launch ran out of memory, a kernel faulted, or a task panicked.
 pub const OUT_OF_RESOURCES: i32 = -5;
+/// `CL_CONTEXT_TERMINATED_KHR`: the context was terminated before the command had ended.
+pub const CONTEXT_TERMINATED: i32 = -1121;
 /// `CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST`: a command in the wait list ended with an error.
 pub const WAIT_LIST_FAILED: i32 = -14;

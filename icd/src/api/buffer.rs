@@ -31,7 +31,7 @@ const WRITABLE: cl_mem_flags = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_HO
 /// `clCreateBuffer`
 pub fn create(context: Handle<Context>, flags: cl_mem_flags, size: usize, host_ptr: HostPtr) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    create_checked(context.get()?, Vec::new(), false, None, flags, size, host_ptr)
+    create_checked(context.active()?, Vec::new(), false, None, flags, size, host_ptr)
 }
 
 /// `clCreateBufferWithProperties`
@@ -43,7 +43,7 @@ pub fn create_with_properties(
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_PROPERTY, CL_INVALID_DEVICE: see `external_memory::given`
     let Given { list, addressed, external } = external_memory::given(&context, properties)?;
     // CL_INVALID_OPERATION if properties includes CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT and no devices in the context support
@@ -162,6 +162,8 @@ pub fn create_sub(
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object, or is a sub-buffer object
     let buffer = buffer.get()?;
     ensure(buffer.parent().is_none() && buffer.is_buffer(), InvalidMemObject)?;
+    // CL_CONTEXT_TERMINATED_KHR if the context has been terminated
+    buffer.context().ensure_active()?;
     // CL_INVALID_VALUE if flags are not valid
     check_flags(flags)?;
     let parent = buffer.flags();

@@ -32,7 +32,7 @@ pub fn create(
     // CL_INVALID_VALUE if queues is NULL
     ensure(!queues.is_null(), InvalidValue)?;
     // CL_INVALID_COMMAND_QUEUE if any command-queue in queues is not a valid command-queue
-    let queue = queues.iter(1).next().ok_or(InvalidValue)?.get()?;
+    let queue = queues.iter(1).next().ok_or(InvalidValue)?.active()?;
     // CL_INVALID_CONTEXT if all the command-queues in queues do not have the same OpenCL context: there is one
     let list = properties.verbatim();
     let (mut flags, mut asserts) = (0, 0);
@@ -100,6 +100,8 @@ pub fn enqueue(
     ensure(num_queues <= 1, InvalidValue)?;
     // CL_INVALID_COMMAND_QUEUE if any element of queues is not a valid command-queue
     let queue = given.next().map_or_else(|| Ok(buffer.queue().clone()), |queue| queue.get())?;
+    // CL_CONTEXT_TERMINATED_KHR if the context has been terminated
+    queue.context().ensure_active()?;
     // CL_INCOMPATIBLE_COMMAND_QUEUE_KHR if the properties of any command-queue in queues contain one that is not supported
     ensure(queue.properties() & !caps::COMMAND_BUFFER_QUEUE_PROPERTIES == 0, IncompatibleCommandQueue)?;
     // CL_INVALID_DEVICE if any element of queues does not have the same device as the one set on command_buffer creation

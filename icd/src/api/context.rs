@@ -1,9 +1,10 @@
 //! Context: the scope of objects that may be used together.
 
 use clift_include::cl::*;
+use clift_runtime::pool;
 
 use super::device;
-use crate::error::ClError::{InvalidPlatform, InvalidProperty, InvalidValue};
+use crate::error::ClError::{ContextTerminated, InvalidOperation, InvalidPlatform, InvalidProperty, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::callback::{ContextNotify, ObjectNotify};
 use crate::ffi::handle::{Handle, Object, Ref};
@@ -12,6 +13,8 @@ use crate::ffi::pointer::{InArray, Properties, UserData, pairs};
 use crate::object::context::Context;
 use crate::object::device::Device;
 use crate::object::platform::Platform;
+
+const TERMINATE: cl_context_properties = CL_CONTEXT_TERMINATE_KHR as cl_context_properties;
 
 /// `clCreateContext`
 pub fn create(
@@ -75,6 +78,10 @@ fn checked_properties(properties: Properties<cl_context_properties>) -> ClResult
             CL_CONTEXT_INTEROP_USER_SYNC => {
                 ensure(value == CL_FALSE as isize || value == CL_TRUE as isize, InvalidProperty)?;
             }
+            // CL_INVALID_PROPERTY if CL_CONTEXT_TERMINATE_KHR is set to CL_TRUE, but not all of the devices support termination: they do
+            TERMINATE => {
+                ensure(value == CL_FALSE as isize || value == CL_TRUE as isize, InvalidProperty)?;
+            }
             // CL_INVALID_PROPERTY if a context property name in properties is not a supported property name
             _ => return Err(InvalidProperty),
         }
@@ -83,6 +90,21 @@ fn checked_properties(properties: Properties<cl_context_properties>) -> ClResult
     }
     // CL_INVALID_PLATFORM if no platform is specified and no platform could be selected: there is always this one
     Ok(list)
+}
+
+/// `clTerminateContextKHR`
+pub fn terminate(context: Handle<Context>) -> ClResult<()> {
+    // CL_INVALID_CONTEXT if context is not a valid context
+    let context = context.get()?;
+    // CL_INVALID_OPERATION if context was not created with CL_CONTEXT_TERMINATE_KHR set to CL_TRUE
+    let termination = context.termination().ok_or(InvalidOperation)?;
+    // CL_CONTEXT_TERMINATED_KHR if the context has already been terminated
+    ensure(termination.begin(), ContextTerminated)?;
+
+    // The callback function registered when the context was created is called.
+    let terminated = context.clone();
+    pool::defer(move || terminated.report("the context was terminated"));
+    Ok(())
 }
 
 /// `clGetContextInfo`
@@ -110,7 +132,8 @@ pub fn set_destructor_callback(
     user_data: UserData,
 ) -> ClResult<()> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let object = context.get()?;
+    // CL_CONTEXT_TERMINATED_KHR if it has been terminated
+    let object = context.active()?;
     // CL_INVALID_VALUE if pfn_notify is NULL
     ensure(!notify.is_null(), InvalidValue)?;
 

@@ -17,7 +17,7 @@ use crate::object::event::{self, Event};
 /// `clCreateUserEvent`
 pub fn create_user(context: Handle<Context>) -> ClResult<Ref<Event>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
 
     Ok(Object::create(Event::user(context)))
 }

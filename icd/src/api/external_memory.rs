@@ -151,7 +151,7 @@ fn hand_over(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if num_mem_objects is zero and mem_objects is not a NULL value, or if num_mem_objects is greater than 0
     // and mem_objects is NULL
     let mut memory = Vec::new();

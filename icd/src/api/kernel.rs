@@ -29,6 +29,8 @@ use crate::object::sampler::Sampler;
 pub fn create(program: Handle<Program>, name: Text) -> ClResult<Ref<Kernel>> {
     // CL_INVALID_PROGRAM if program is not a valid program object
     let program = program.get()?;
+    // CL_CONTEXT_TERMINATED_KHR if the context has been terminated
+    program.context().ensure_active()?;
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for program
     let executable = built(&program).ok_or(InvalidProgramExecutable)?;
     // CL_INVALID_VALUE if kernel_name is NULL (checked before the name is looked for)
@@ -57,6 +59,8 @@ pub fn create_all(
 ) -> ClResult<()> {
     // CL_INVALID_PROGRAM if program is not a valid program object
     let program = program.get()?;
+    // CL_CONTEXT_TERMINATED_KHR if the context has been terminated
+    program.context().ensure_active()?;
     // CL_INVALID_PROGRAM_EXECUTABLE if there is no successfully built executable for any device in program
     let executable = built(&program).ok_or(InvalidProgramExecutable)?;
     let count = executable.program.kernels.len();
@@ -272,6 +276,8 @@ pub fn apply_exec_info(kernel: &Kernel, name: cl_kernel_exec_info, size: usize, 
 pub fn clone(source: Handle<Kernel>) -> ClResult<Ref<Kernel>> {
     // CL_INVALID_KERNEL if kernel is not a valid kernel object
     let source = source.get()?;
+    // CL_CONTEXT_TERMINATED_KHR if the context has been terminated
+    source.program().context().ensure_active()?;
 
     // The program is attached, so the executable has not changed.
     source.program().attach().ok_or(InvalidProgramExecutable)?;

@@ -25,7 +25,7 @@ pub fn create(
     properties: Properties<'_, cl_pipe_properties>,
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_OPERATION if no devices in context support pipes: they do
     // CL_INVALID_VALUE if values specified in flags are not CL_MEM_READ_WRITE or CL_MEM_HOST_NO_ACCESS
     ensure(flags & !FLAGS == 0, InvalidValue)?;

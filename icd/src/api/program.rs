@@ -30,7 +30,7 @@ pub fn create_with_source(
     lengths: InArray<usize>,
 ) -> ClResult<Ref<Program>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if count is zero
     ensure(count != 0, InvalidValue)?;
     // CL_INVALID_VALUE if strings or any entry in strings is NULL
@@ -45,7 +45,7 @@ pub fn create_with_source(
 /// `clCreateProgramWithIL`
 pub fn create_with_il(context: Handle<Context>, il: InBytes, length: usize) -> ClResult<Ref<Program>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_OPERATION if no devices in context support intermediate language programs: the device does
     // CL_INVALID_VALUE if il is NULL or if length is zero
     ensure(length != 0, InvalidValue)?;
@@ -75,7 +75,7 @@ pub fn create_with_binary(
     binary_status: OutArray<cl_int>,
 ) -> ClResult<Ref<Program>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if device_list is NULL or num_devices is zero
     ensure(!device_list.is_null() && num_devices != 0, InvalidValue)?;
     // CL_INVALID_DEVICE if any device in device_list is not in the list of devices associated with context
@@ -111,7 +111,7 @@ pub fn create_with_built_in_kernels(
     kernel_names: Text,
 ) -> ClResult<Ref<Program>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if device_list is NULL or num_devices is zero
     ensure(!device_list.is_null() && num_devices != 0, InvalidValue)?;
     // CL_INVALID_VALUE if kernel_names is NULL

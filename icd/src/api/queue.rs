@@ -75,7 +75,7 @@ pub fn create_with_properties(
     properties: Properties<cl_queue_properties>,
 ) -> ClResult<AnyQueue> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_DEVICE if device is not a valid device, or is not associated with context
     let device = device_of(&context, device)?;
     // CL_INVALID_VALUE if values specified in properties are not valid
@@ -137,7 +137,7 @@ pub fn create(
     properties: cl_command_queue_properties,
 ) -> ClResult<Ref<Queue>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_DEVICE if device is not a valid device, or is not associated with context
     let device = device_of(&context, device)?;
     // CL_INVALID_VALUE if values specified in properties are not valid: only those of host queues are
@@ -251,7 +251,7 @@ pub fn set_property(
 /// `clSetDefaultDeviceCommandQueue`
 pub fn set_default_on_device(context: Handle<Context>, device: Handle<Device>, queue: Handle<Queue>) -> ClResult<()> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_DEVICE if device is not a valid device, or is not associated with context
     let device = device_of(&context, device)?;
     // CL_INVALID_OPERATION if device does not support a replaceable default on-device queue: it does

@@ -28,7 +28,7 @@ pub fn create(
     filter: cl_filter_mode,
 ) -> ClResult<Ref<Sampler>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if addressing_mode, filter_mode, normalized_coords or a combination of these are not valid
     ensure([CL_TRUE, CL_FALSE].contains(&normalized), InvalidValue)?;
     made(context, Modes { normalized: normalized != CL_FALSE, addressing, filter, ..Modes::DEFAULT }, Vec::new())
@@ -41,7 +41,7 @@ pub fn create_with_properties(
     properties: Properties<cl_sampler_properties>,
 ) -> ClResult<Ref<Sampler>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if the property name is not a supported property name, if the value specified for it is not valid, or
     // if the same property name is specified more than once
     let list = properties.verbatim();

@@ -26,7 +26,7 @@ pub fn create(
     properties: Properties<cl_semaphore_properties_khr>,
 ) -> ClResult<Ref<Semaphore>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if sema_props is NULL
     ensure(!properties.is_null(), InvalidValue)?;
     let mut list = Vec::new();
@@ -123,7 +123,7 @@ fn checked<'call>(
     wait: Wait<'call>,
 ) -> ClResult<(Submission<'call>, Vec<Ref<Semaphore>>)> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if num_sema_objects is 0
     ensure(count != 0 && !semaphores.is_null(), InvalidValue)?;
     // CL_INVALID_SEMAPHORE_KHR if any of the semaphore objects specified by sema_objects is not valid

@@ -21,7 +21,7 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
     const SVM: cl_svm_mem_flags = CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS;
 
     // It fails if context is not a valid context, or no devices in context support SVM
-    let context = context.get()?;
+    let context = context.active()?;
     // ... if flags does not contain CL_MEM_SVM_FINE_GRAIN_BUFFER but does contain CL_MEM_SVM_ATOMICS
     ensure(flags & SVM != CL_MEM_SVM_ATOMICS, InvalidValue)?;
     // ... if flags contains CL_MEM_IMMUTABLE_EXT, or values specified in flags do not follow the rules, or are not valid

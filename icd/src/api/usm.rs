@@ -33,7 +33,7 @@ pub fn host_alloc(
     alignment: cl_uint,
 ) -> ClResult<HostPtr> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_PROPERTY if a placement is specified: see `flags_of`
     alloc(&context, AllocationKind::Host, properties, 0, size, alignment)
 }
@@ -47,7 +47,7 @@ pub fn device_alloc(
     alignment: cl_uint,
 ) -> ClResult<HostPtr> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_DEVICE if device is not a valid device or is not associated with context
     let device = device_of(&context, device)?;
     // CL_INVALID_PROPERTY if a placement is specified: see `flags_of`
@@ -63,7 +63,7 @@ pub fn shared_alloc(
     alignment: cl_uint,
 ) -> ClResult<HostPtr> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_DEVICE if device is not NULL and is either not a valid device or is not associated with context
     let device = if device.is_null() { None } else { Some(device_of(&context, device)?) };
     alloc(&context, AllocationKind::Shared(device), properties, PLACEMENT, size, alignment)

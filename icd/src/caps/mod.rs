@@ -205,6 +205,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_subgroup_shuffle", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_terminate_context", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_throttle_hints", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_buffer_device_address", version(1, 0, 2), ExtensionScope::Device, false),
     extension("cl_ext_float_atomics", version(1, 0, 0), ExtensionScope::Device, true),

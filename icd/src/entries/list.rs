@@ -469,6 +469,9 @@ by_name {
     clReleaseSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = release;
     clRetainSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = retain;
 
+    // cl_khr_terminate_context
+    clTerminateContextKHR(context: Handle<Context>) -> status = context::terminate;
+
     // cl_khr_command_buffer
     clCreateCommandBufferKHR(
         num_queues: cl_uint, queues: InArray<Handle<Queue>>, properties: Properties<cl_command_buffer_properties_khr>,

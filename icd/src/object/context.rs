@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use clift_include::cl::cl_context_properties;
+use clift_include::cl::{CL_CONTEXT_TERMINATE_KHR, cl_context_properties};
 use clift_runtime::enqueue::DeviceEvents;
+use clift_runtime::graph::Termination;
 use parking_lot::Mutex;
 
 use super::allocation::Allocations;
@@ -12,6 +13,7 @@ use super::buffer::Mem;
 use super::device::Device;
 use super::device_queue::DeviceQueue;
 use super::queue::Queue;
+use crate::error::{ClError, ClResult, ensure};
 use crate::ffi::callback::{ContextNotify, Destructor, ObjectNotify, call_destructors};
 use crate::ffi::handle::{Handle, Object, Ref, cl_object};
 use crate::ffi::pointer::UserData;
@@ -28,6 +30,8 @@ pub struct Context {
     device_events: Arc<DeviceEvents>,
     /// Buffers whose addresses the application may query, by these addresses.
     addressed: Mutex<BTreeMap<usize, Weak<Object<Mem>>>>,
+    /// What ends its commands, if the context was created so that it can be terminated.
+    termination: Option<Arc<Termination>>,
     // The last field, so that it is freed after the destructor callbacks have been called.
     allocations: Allocations,
 }
@@ -57,7 +61,21 @@ impl Context {
     ) -> Self {
         let (destructors, queues, device_queues, device_events) = Default::default();
         let (addressed, allocations) = Default::default();
-        Self { devices, properties, notify, destructors, queues, device_queues, device_events, addressed, allocations }
+        let mut settings = properties.chunks_exact(2);
+        let can_end = settings.any(|pair| pair == [CL_CONTEXT_TERMINATE_KHR as cl_context_properties, 1]);
+        let termination = can_end.then(Arc::default);
+        Self {
+            devices,
+            properties,
+            notify,
+            destructors,
+            queues,
+            device_queues,
+            device_events,
+            addressed,
+            termination,
+            allocations,
+        }
     }
 
     /// Its devices.
@@ -73,6 +91,20 @@ impl Context {
     /// Whether the device belongs to the context.
     pub fn has_device(&self, device: &Ref<Device>) -> bool {
         self.devices.iter().any(|own| Ref::ptr_eq(own, device))
+    }
+
+    /// What ends its commands; `None` if it cannot be terminated.
+    pub fn termination(&self) -> Option<&Arc<Termination>> {
+        self.termination.as_ref()
+    }
+
+    /// `Err` if it has been terminated.
+    ///
+    /// # Errors
+    /// [`ClError::ContextTerminated`].
+    pub fn ensure_active(&self) -> ClResult<()> {
+        let terminated = self.termination.as_ref().is_some_and(|termination| termination.has_begun());
+        ensure(!terminated, ClError::ContextTerminated)
     }
 
     /// Memory that the application addresses by pointer.
@@ -177,6 +209,18 @@ impl Context {
     /// Registers a function to call when the context ends.
     pub fn add_destructor(&self, notify: ObjectNotify<Context>, context: Handle<Context>, user_data: UserData) {
         self.destructors.lock().push((notify, context, user_data));
+    }
+}
+
+impl Handle<Context> {
+    /// As [`Handle::get`], for calls that create objects.
+    ///
+    /// # Errors
+    /// As [`Handle::get`]; [`ClError::ContextTerminated`] if the context has been terminated.
+    pub fn active(self) -> ClResult<Ref<Context>> {
+        let context = self.get()?;
+        context.ensure_active()?;
+        Ok(context)
     }
 }
 

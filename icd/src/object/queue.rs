@@ -10,7 +10,8 @@ use clift_runtime::{fault, graph};
 
 use super::context::Context;
 use super::device::Device;
-use crate::ffi::handle::{Ref, cl_object};
+use crate::error::ClResult;
+use crate::ffi::handle::{Handle, Ref, cl_object};
 
 /// A command queue.
 pub struct Queue {
@@ -22,6 +23,18 @@ pub struct Queue {
 }
 
 cl_object!(Queue, b"queu", InvalidCommandQueue);
+
+impl Handle<Queue> {
+    /// As [`Handle::get`], for calls that enqueue commands or record them.
+    ///
+    /// # Errors
+    /// As [`Handle::get`]; [`ContextTerminated`](crate::error::ClError::ContextTerminated) if the context has been terminated.
+    pub fn active(self) -> ClResult<Ref<Queue>> {
+        let queue = self.get()?;
+        queue.context.ensure_active()?;
+        Ok(queue)
+    }
+}
 
 impl Queue {
     /// A queue with the given property bits; `property_list` is the list it was created with, empty if there was none.
@@ -44,7 +57,7 @@ impl Queue {
                 context.report(reason);
             }
         });
-        let commands = graph::Queue::reporting(options, Some(errors));
+        let commands = graph::Queue::reporting(options, Some(errors)).with_termination(context.termination().cloned());
         Self { context, device, properties, property_list, commands }
     }
 

@@ -356,6 +356,7 @@ extension! {
     ) -> cl_int;
     clReleaseSemaphoreKHR(s: *mut c_void) -> cl_int;
     clRetainSemaphoreKHR(s: *mut c_void) -> cl_int;
+    clTerminateContextKHR(c: cl_context) -> cl_int;
     clHostMemAllocINTEL(
         c: cl_context, properties: *const cl_bitfield, size: usize, align: cl_uint, error: *mut cl_int,
     ) -> *mut c_void;

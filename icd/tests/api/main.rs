@@ -24,6 +24,7 @@ mod queue;
 mod semaphore;
 mod svm;
 mod sync;
+mod termination;
 mod threads;
 mod transfer;
 mod usm;

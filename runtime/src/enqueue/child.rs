@@ -67,7 +67,8 @@ pub(super) fn enqueue(
     keep.push(share);
     let place = parent.node();
     let traced = Traced::submitted(|| work.traced_name("marker").into());
-    let child = Arc::new(Node::command(place.position, place.pool, command.wants_event, work, keep, None, traced));
+    let child = Node::command(place.position, place.pool, command.wants_event, work, keep, None, traced);
+    let child = Arc::new(child.with_termination(place.termination().cloned()));
     let event = if command.wants_event {
         let event = enqueuing.shared.events.insert(Event(child.clone()));
         event.ok_or(status::EVENT_ALLOCATION_FAILURE)?
@@ -75,6 +76,9 @@ pub(super) fn enqueue(
         0
     };
     child.precede(ancestor, Dependency::Child);
+    if let Some(termination) = child.termination() {
+        termination.add(&child);
+    }
     for event in &command.waits {
         event.0.precede(&child, Dependency::Explicit);
     }

@@ -40,7 +40,7 @@ use crate::launch::KernelCost;
 
 use entry::{Activation, Target};
 pub(crate) use report::{LaunchPlace, describe};
-pub(crate) use stop::{ForkLocks, lock_for_fork, no_more_queues, stop_launch};
+pub(crate) use stop::{ForkLocks, lock_for_fork, no_more_queues, stop_launch, stop_terminated};
 pub(crate) use threads::Work;
 
 /// What the compiler knows of the code it has generated. The functions are called on any thread, `contains` in signal handlers.
@@ -142,6 +142,8 @@ pub(crate) enum StopReason {
     TimeLimit,
     /// The launch has failed on another thread.
     Failed,
+    /// The context was terminated.
+    Terminated,
 }
 
 /// Calls machine code. `Err` if it was left because of a fault.

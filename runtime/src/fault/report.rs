@@ -61,6 +61,7 @@ pub(super) fn access(fault: &Fault) -> String {
         Cause::Exception(signal) => format!("exception of the processor (signal {signal})"),
         Cause::Stopped(StopReason::TimeLimit) => "stopped, because it has exceeded the time limit".to_owned(),
         Cause::Stopped(StopReason::Failed) => "stopped, because it has failed on another thread".to_owned(),
+        Cause::Stopped(StopReason::Terminated) => "stopped, because its context was terminated".to_owned(),
     }
 }
 

@@ -3,11 +3,13 @@
 //! time limit, by the first launch; otherwise when a launch fails on one of several threads. It sleeps until the next time limit,
 //! or until it is needed.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::{StopReason, handler, threads};
 use crate::clock::now_ns;
+use crate::graph::Termination;
 use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 use crate::{pool, sys};
 
@@ -61,6 +63,13 @@ pub(super) fn work_begins() {
 /// Stops all other threads that work on a launch.
 pub(crate) fn stop_launch(launch: usize) {
     if threads::request_stop_of(launch) {
+        wake();
+    }
+}
+
+/// Stops all threads that work on launches of a context that is terminated.
+pub(crate) fn stop_terminated(termination: &Arc<Termination>) {
+    if threads::request_stop_of_context(Arc::as_ptr(termination).addr()) {
         wake();
     }
 }

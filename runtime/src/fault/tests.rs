@@ -117,7 +117,7 @@ fn endless_code_is_stopped() {
     let threads: Vec<_> = (0..3)
         .map(|_| {
             std::thread::spawn(|| {
-                let work = Work::begin(4711, 0);
+                let work = Work::begin(4711, 0, 0);
                 let left = run(3, 0);
                 drop(work);
                 left.unwrap_err().cause

@@ -32,6 +32,8 @@ pub(super) struct Record {
     /// The launch worked on, as an opaque number, and when that launch has started.
     launch: AtomicUsize,
     started: AtomicU64,
+    /// The termination of the launch's context, as an opaque number; 0 if there is none.
+    context: AtomicUsize,
     /// The stack for generated code, if the thread is not a worker, and whether it is in use.
     stack: Cell<Option<Stack>>,
     stack_in_use: Cell<bool>,
@@ -142,6 +144,7 @@ impl Record {
             reason: AtomicU8::new(0),
             launch: AtomicUsize::new(0),
             started: AtomicU64::new(0),
+            context: AtomicUsize::new(0),
             stack: Cell::new(None),
             stack_in_use: Cell::new(false),
             alternate: Cell::new(None),
@@ -200,8 +203,9 @@ impl Record {
         if work.is_multiple_of(2) || self.stop.load(Ordering::SeqCst) != work {
             return None;
         }
-        let failed = self.reason.load(Ordering::Relaxed) == StopReason::Failed as u8;
-        Some(if failed { StopReason::Failed } else { StopReason::TimeLimit })
+        let reason = self.reason.load(Ordering::Relaxed);
+        let reasons = [StopReason::Failed, StopReason::Terminated];
+        Some(reasons.into_iter().find(|known| *known as u8 == reason).unwrap_or(StopReason::TimeLimit))
     }
 }
 
@@ -209,22 +213,27 @@ impl Record {
 pub(crate) struct Work {
     /// `None` where faults are not handled.
     record: Option<&'static Record>,
-    /// The launch and its start before, if the thread works on one launch inside of another.
-    outer: (usize, u64),
+    /// The launch, its start and its context before, if the thread works on one launch inside of another.
+    outer: (usize, u64, usize),
     /// Added to the record's number at the end.
     step: u64,
 }
 
 impl Work {
-    /// Begins work on a launch (an opaque number) that has started at a time.
-    pub(crate) fn begin(launch: usize, started: u64) -> Self {
-        let Some(record) = own() else { return Self { record: None, outer: (0, 0), step: 0 } };
-        let outer = (record.launch.load(Ordering::Relaxed), record.started.load(Ordering::Relaxed));
+    /// Begins work on a launch (an opaque number) that has started at a time. `context` is the number of its context's termination.
+    pub(crate) fn begin(launch: usize, started: u64, context: usize) -> Self {
+        let Some(record) = own() else { return Self { record: None, outer: (0, 0, 0), step: 0 } };
+        let outer = (
+            record.launch.load(Ordering::Relaxed),
+            record.started.load(Ordering::Relaxed),
+            record.context.load(Ordering::Relaxed),
+        );
         let work = record.work.load(Ordering::Relaxed);
         // A nested piece of work has a number of its own.
         let step = if work % 2 == 1 { 2 } else { 1 };
         record.launch.store(launch, Ordering::Relaxed);
         record.started.store(started, Ordering::Relaxed);
+        record.context.store(context, Ordering::Relaxed);
         record.work.store(work + step, Ordering::Release);
         stop::work_begins();
         Self { record: Some(record), outer, step }
@@ -237,7 +246,7 @@ impl Work {
 
     /// The work that the calling thread has begun, for a function that generated code has called.
     pub(crate) fn current() -> Self {
-        Self { record: own(), outer: (0, 0), step: 0 }
+        Self { record: own(), outer: (0, 0, 0), step: 0 }
     }
 }
 
@@ -246,6 +255,7 @@ impl Drop for Work {
         let Some(record) = self.record.filter(|_| self.step > 0) else { return };
         record.launch.store(self.outer.0, Ordering::Relaxed);
         record.started.store(self.outer.1, Ordering::Relaxed);
+        record.context.store(self.outer.2, Ordering::Relaxed);
         record.work.store(record.work.load(Ordering::Relaxed) + self.step, Ordering::Release);
     }
 }
@@ -268,6 +278,18 @@ pub(super) fn request_stop_of(launch: usize) -> bool {
     for_each_working(|record, work, _| {
         if !ptr::eq(record, own) && record.launch.load(Ordering::SeqCst) == launch {
             record.request_stop(work, StopReason::Failed);
+            any = true;
+        }
+    });
+    any
+}
+
+/// Requests that all threads stop working on launches of a context. Returns whether there are any.
+pub(super) fn request_stop_of_context(context: usize) -> bool {
+    let mut any = false;
+    for_each_working(|record, work, _| {
+        if record.context.load(Ordering::SeqCst) == context {
+            record.request_stop(work, StopReason::Terminated);
             any = true;
         }
     });

@@ -10,7 +10,8 @@
 //! - `node`: the state of a command or user event, and its dependencies;
 //! - `event`: the public handle;
 //! - `queue`: order between the commands of a queue;
-//! - `settle`: status transitions and their effect on dependants.
+//! - `settle`: status transitions and their effect on dependants;
+//! - `termination`: ending all commands of a context.
 //!
 //! Not here: execution (`pool`, [`crate::launch`]).
 
@@ -20,6 +21,7 @@ mod models;
 mod node;
 mod queue;
 mod settle;
+mod termination;
 #[cfg(test)]
 mod tests;
 
@@ -29,3 +31,4 @@ pub use queue::{Command, ErrorSink, KeepAlive, Queue, QueueOptions, TaskError, W
 pub(crate) use node::{Dependency, DueCallbacks, Node, NodeKind, QueuePosition, TIMES, Timestamp};
 pub use settle::is_ending_command;
 pub(crate) use settle::{Ended, begin_child, drain_here, end_work, finish, start, submitted};
+pub use termination::Termination;

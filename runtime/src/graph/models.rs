@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Dependency, Event, KeepAlive, Node, Queue, QueueOptions, QueuePosition, Work, end_work, finish, submitted,
+    Dependency, Ended, Event, KeepAlive, Node, Queue, QueueOptions, QueuePosition, Termination, Work, end_work, finish,
+    submitted,
 };
 use crate::models::{Count, explore, explore_with, join};
 use crate::pool::{PoolHandle, PoolOptions, configure};
@@ -147,6 +148,31 @@ fn a_child_waits_for_its_parents_work() {
         }
         join(thread);
         assert_eq!((parent.status(), child.status()), (status::COMPLETE, status::COMPLETE));
+    });
+}
+
+/// A command that becomes ready while its context is terminated runs with its resources, or it does not run; and it ends once.
+#[test]
+fn a_terminated_command_runs_or_ends() {
+    explore_with(3, || {
+        let termination = Arc::new(Termination::default());
+        let position = QueuePosition { queue: 1, sequence: 1, in_order: false };
+        let work = Work::Task(Box::new(|| Ok(())));
+        let keep = KeepAlive::from_iter([Arc::new(()) as _]);
+        let node = Node::command(position, PoolHandle::root(), false, work, keep, None, None);
+        let node = Arc::new(node.with_termination(Some(termination.clone())));
+        termination.add(&node);
+        let running = node.clone();
+        let worker = spawn(move || {
+            running.advance(status::SUBMITTED);
+            let runs = running.begin().0.is_some();
+            assert_eq!(runs, running.kept().len() == 1 && runs, "it keeps what it uses");
+            finish(Ended { node: running, status: status::COMPLETE, retired: None }, |_| false);
+            runs
+        });
+        assert!(termination.begin());
+        let runs = join(worker);
+        assert!(node.status() == status::CONTEXT_TERMINATED || (runs && node.status() == status::COMPLETE));
     });
 }
 

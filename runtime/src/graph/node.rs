@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::queue::{ErrorSink, KeepAlive, Work};
 use super::settle::{self, SettleStep};
+use super::termination::Termination;
 use crate::clock::now_ns;
 use crate::launch::Launch;
 use crate::pool::{PoolHandle, Signal};
@@ -80,6 +81,8 @@ pub(crate) struct Node {
     pub(crate) pool: PoolHandle,
     pub(crate) kind: NodeKind,
     profiling: bool,
+    /// Of its context, if that can be terminated.
+    termination: Option<Arc<Termination>>,
     /// What a trace has to know of it.
     traced: Option<Traced>,
     times: [AtomicU64; TIMES],
@@ -167,11 +170,34 @@ impl Node {
             pool,
             kind,
             profiling,
+            termination: None,
             traced,
             times: [const { AtomicU64::new(0) }; TIMES],
             epoch: pool::epoch(),
             inner: Mutex::new(inner),
         }
+    }
+
+    /// Makes it a command of a context that can be terminated.
+    pub(crate) fn with_termination(mut self, termination: Option<Arc<Termination>>) -> Self {
+        self.termination = termination;
+        self
+    }
+
+    /// The termination of its context, if that can be terminated.
+    pub(crate) fn termination(&self) -> Option<&Arc<Termination>> {
+        self.termination.as_ref()
+    }
+
+    /// Whether the termination of its context has begun.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.termination.as_ref().is_some_and(|termination| termination.has_begun())
+    }
+
+    /// Whether it runs. If not, it does not start after its context's termination has begun.
+    pub(crate) fn is_running(&self) -> bool {
+        let _inner = self.lock();
+        self.status() == status::RUNNING
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -282,9 +308,13 @@ impl Node {
         self.release()
     }
 
-    /// Sets the status to running; returns the work, which only one thread gets, and the callbacks that are now due.
+    /// Sets the status to running; returns the work, which only one thread gets, and the callbacks that are now due. A command of a
+    /// terminated context does not run.
     pub(crate) fn begin(&self) -> (Option<Work>, DueCallbacks) {
         let mut inner = self.lock();
+        if self.is_terminated() {
+            return (None, SmallVec::new());
+        }
         self.status.store(status::RUNNING, Ordering::Release);
         (inner.work.take(), due(&mut inner, status::RUNNING))
     }
@@ -348,6 +378,10 @@ impl Node {
     /// Sets a status that is not final; returns the callbacks that are now due.
     pub(crate) fn advance(&self, to: i32) -> DueCallbacks {
         let mut inner = self.lock();
+        if self.is_terminated() {
+            // It may have ended.
+            return SmallVec::new();
+        }
         self.status.store(to, Ordering::Release);
         due(&mut inner, to)
     }
@@ -355,10 +389,10 @@ impl Node {
     /// Sets the final status; `None` when there already is one. `retired` is freed with the node.
     pub(crate) fn end(&self, status: i32, retired: Option<Box<Launch>>) -> Option<Completion> {
         let mut inner = self.lock();
-        inner.retired = retired;
         if self.status.load(Ordering::Acquire) <= status::COMPLETE {
             return None;
         }
+        inner.retired = retired;
         self.status.store(status, Ordering::Release);
         Some(Completion {
             dependants: core::mem::take(&mut inner.dependants),

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::event::Event;
 use super::node::{Dependency, Node, QueuePosition};
 use super::settle;
+use super::termination::Termination;
 use crate::launch::Launch;
 use crate::memory::MemoryError;
 use crate::pool::{self, PoolHandle};
@@ -127,6 +128,7 @@ pub struct Queue {
     id: u64,
     options: QueueOptions,
     errors: Option<ErrorSink>,
+    termination: Option<Arc<Termination>>,
     state: ProcessOrder,
 }
 
@@ -175,7 +177,19 @@ impl Queue {
     pub fn reporting(options: QueueOptions, errors: Option<ErrorSink>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         options.pool.add_queue();
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), options, errors, state: ProcessOrder::new() }
+        Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            options,
+            errors,
+            termination: None,
+            state: ProcessOrder::new(),
+        }
+    }
+
+    /// Makes its commands end when the context is terminated.
+    pub fn with_termination(mut self, termination: Option<Arc<Termination>>) -> Self {
+        self.termination = termination;
+        self
     }
 
     /// Its properties.
@@ -203,7 +217,7 @@ impl Queue {
         let errors = if matches!(work, Work::Task(_)) { self.errors.clone() } else { None };
         let traced = Traced::submitted(|| work.traced_name(name).into());
         let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors, traced);
-        let node = Arc::new(node);
+        let node = Arc::new(node.with_termination(self.termination.clone()));
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);
         } else {
@@ -216,6 +230,9 @@ impl Queue {
             event.0.precede(&node, Dependency::Explicit);
         }
         drop(waits);
+        if let Some(termination) = &self.termination {
+            termination.add(&node);
+        }
         settle::submitted(node.clone());
         Event(node)
     }

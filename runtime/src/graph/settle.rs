@@ -115,7 +115,9 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
     fn take(&mut self, step: SettleStep) {
         match step {
             SettleStep::Ready(node) => self.ready(node),
+            SettleStep::End(Ended { node, .. }) if node.is_terminated() && node.is_ended() => drop(node),
             SettleStep::End(Ended { node, status, retired }) => {
+                let status = if node.is_terminated() { status::CONTEXT_TERMINATED } else { status };
                 // Resources are released first: when the command's end is visible, it holds nothing any more.
                 ENDING.with(|ending| {
                     let outer = ending.replace(true);
@@ -153,6 +155,10 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
     }
 
     fn ready(&mut self, node: Arc<Node>) {
+        if node.is_ended() {
+            // By termination, before its predecessors.
+            return;
+        }
         if node.has_failed_predecessor() {
             self.steps.push(SettleStep::End(Ended { node, status: status::WAIT_LIST_FAILED, retired: None }));
             return;

@@ -194,8 +194,8 @@ impl Running {
 
     /// Fails the launch because a fault has ended the code of these groups, which are consecutive along x.
     pub(crate) fn left(&self, fault: &Fault, ctx: &WgContext, first_group: u64, group_count: u64) {
-        if fault.cause == Cause::Stopped(StopReason::Failed) {
-            // The thread that failed has reported the fault.
+        if matches!(fault.cause, Cause::Stopped(StopReason::Failed | StopReason::Terminated)) {
+            // The thread that failed has reported the fault; whoever has terminated the context knows.
             return;
         }
         let nd = &self.launch.nd;
@@ -237,7 +237,7 @@ impl Running {
     }
 
     fn has_failed(&self) -> bool {
-        self.status.load(Ordering::Relaxed) != status::COMPLETE
+        self.status.load(Ordering::Relaxed) != status::COMPLETE || self.node.is_terminated()
     }
 
     /// Works on a launch that other threads may share.
@@ -277,16 +277,25 @@ impl Running {
                     // Threads that begin at the same time may overwrite each other's time.
                     self.started.store(start, Ordering::Relaxed);
                 }
-                let work = fault::Work::begin(self.number(), self.started.load(Ordering::Relaxed));
+                let termination = self.node.termination();
+                let number_of = termination.map_or(0, |termination| Arc::as_ptr(termination).addr());
+                let work = fault::Work::begin(self.number(), self.started.load(Ordering::Relaxed), number_of);
+                if termination.is_some() {
+                    // This thread sees that termination has begun, or is seen to work.
+                    std::sync::atomic::fence(Ordering::SeqCst);
+                }
                 let env = FpEnv::enter();
                 let mut exactly = first_claim;
                 while let Some((first, count)) = self.claim(exactly) {
+                    done += count;
+                    if self.node.is_terminated() {
+                        break;
+                    }
                     let begun = trace::begin();
                     self.run_groups(&work, &mut ctx, first, count);
                     if let Some(begun) = begun {
                         trace::groups(self.launch.info.as_ref().map(|info| info.kernel()), begun, first, count);
                     }
-                    done += count;
                     exactly = 0;
                     if wake_later {
                         wake_later = false;

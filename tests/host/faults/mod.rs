@@ -18,6 +18,7 @@ mod exhaustion;
 mod handlers;
 mod host;
 mod memory;
+mod termination;
 
 /// Names the case that a child process is to run.
 const VARIABLE: &str = "CLIFT_TEST_CHILD";
@@ -95,9 +96,14 @@ const ITEMS: usize = 256;
 
 impl Rig {
     fn new() -> Self {
+        Self::with(&[0])
+    }
+
+    /// As [`Rig::new`], with properties of the context.
+    fn with(properties: &[isize]) -> Self {
         let context = cl3::context::create_context(
             &[session().device_id()],
-            std::ptr::null(),
+            properties.as_ptr(),
             Some(on_error),
             std::ptr::null_mut(),
         )

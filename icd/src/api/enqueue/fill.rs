@@ -26,7 +26,7 @@ pub fn fill_buffer(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let fill = checked_fill(&queue, buffer, (pattern, pattern_size), offset, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_FILL_BUFFER, wait)?.operation(false, fill)

@@ -101,7 +101,7 @@ impl Transfer {
         ptr: HostPtr,
     ) -> ClResult<Self> {
         // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-        let queue = queue.get()?;
+        let queue = queue.active()?;
         // CL_INVALID_MEM_OBJECT if image is not a valid image object
         let mem = image_of(image)?;
         let image = as_image(&mem);
@@ -178,7 +178,7 @@ pub fn copy(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let copy = checked_copy(&queue, src, dst, src_origin, dst_origin, region)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_COPY_IMAGE, wait)?.operation(false, copy)
@@ -239,7 +239,7 @@ pub fn copy_to_buffer(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let copy = checked_copy_to_buffer(&queue, src, dst, src_origin, region, dst_offset)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_COPY_IMAGE_TO_BUFFER, wait)?.operation(false, copy)
@@ -283,7 +283,7 @@ pub fn copy_from_buffer(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let copy = checked_copy_from_buffer(&queue, src, dst, src_offset, dst_origin, region)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_COPY_BUFFER_TO_IMAGE, wait)?.operation(false, copy)
@@ -326,7 +326,7 @@ pub fn fill(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let fill = checked_fill(&queue, image, colour, origin, region)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_FILL_IMAGE, wait)?.operation(false, fill)
@@ -375,7 +375,7 @@ pub fn map(
     wait: Wait<'_>,
 ) -> ClResult<HostPtr> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if image is not a valid image object
     let mem = image_of(image)?;
     let image = as_image(&mem);

@@ -56,7 +56,7 @@ pub fn map_buffer(
     wait: Wait<'_>,
 ) -> ClResult<HostPtr> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
@@ -117,7 +117,7 @@ pub(super) fn mapped(
 /// `clEnqueueUnmapMemObject`
 pub fn unmap(queue: Handle<Queue>, mem: Handle<Mem>, pointer: HostPtr, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if memobj is not a valid memory object or is a pipe object
     let mem = mem.get()?;
     ensure(mem.as_pipe().is_none(), InvalidMemObject)?;
@@ -141,7 +141,7 @@ pub fn migrate(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if num_mem_objects is zero or if mem_objects is NULL
     ensure(num_mem_objects != 0 && !mem_objects.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE if flags is not 0 or is not any of the values described in the table

@@ -26,7 +26,7 @@ pub fn native_kernel(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_CONTEXT, CL_INVALID_EVENT_WAIT_LIST: see `Submission::new`
     let mut command = Submission::new(&queue, CL_COMMAND_NATIVE_KERNEL, wait)?;
     // CL_INVALID_VALUE if user_func is NULL

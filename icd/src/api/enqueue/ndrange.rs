@@ -28,7 +28,7 @@ pub fn enqueue(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_KERNEL if kernel is not a valid kernel
     let kernel = kernel.get()?;
     let request = Request {
@@ -43,7 +43,7 @@ pub fn enqueue(
 /// `clEnqueueTask` (deprecated in 2.0)
 pub fn enqueue_task(queue: Handle<Queue>, kernel: Handle<Kernel>, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_KERNEL if kernel is not a valid kernel
     let kernel = kernel.get()?;
     // Equivalent to clEnqueueNDRangeKernel with one work-item; CL_INVALID_WORK_GROUP_SIZE if the kernel requires another

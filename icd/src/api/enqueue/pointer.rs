@@ -29,7 +29,7 @@ pub fn svm_free(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if num_svm_pointers is 0 and svm_pointers is non-NULL, or if svm_pointers is NULL and
     // num_svm_pointers is not 0
     let pointers: Vec<HostPtr> = svm_pointers.checked(num_svm_pointers, InvalidValue)?.collect();
@@ -82,7 +82,7 @@ fn copy(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let copy = checked_copy(target, source, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
@@ -135,7 +135,7 @@ fn fill(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let fill = checked_fill(target, pattern, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, kind, wait)?.operation(false, fill)
@@ -167,7 +167,7 @@ pub fn checked_fill(
 /// `clEnqueueMemsetINTEL` (deprecated: `clEnqueueMemFillINTEL` with a pattern of one byte)
 pub fn usm_set(queue: Handle<Queue>, target: HostPtr, value: cl_int, size: usize, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if dst_ptr is NULL
     let bytes = target.slice(size).ok_or(InvalidValue)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
@@ -188,7 +188,7 @@ pub fn svm_map(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if svm_ptr is NULL
     ensure(!pointer.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE if size is zero
@@ -203,7 +203,7 @@ pub fn svm_map(
 /// `clEnqueueSVMUnmap`
 pub fn svm_unmap(queue: Handle<Queue>, pointer: HostPtr, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if svm_ptr is NULL
     ensure(!pointer.is_null(), InvalidValue)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
@@ -220,7 +220,7 @@ pub fn svm_migrate(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if num_svm_pointers is zero or svm_pointers is NULL
     ensure(num_svm_pointers != 0 && !svm_pointers.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE if flags is not zero and is not a valid combination of the values described in the table
@@ -247,7 +247,7 @@ pub fn usm_migrate(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if flags is not a supported combination of memory migration flags
     super::map::check_migration(flags)?;
     hint(&queue, CL_COMMAND_MIGRATEMEM_INTEL, wait)
@@ -262,7 +262,7 @@ pub fn usm_advise(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if advice is not supported advice for the device: the extension defines none but 0, "no advice"
     ensure(advice == 0, InvalidValue)?;
     hint(&queue, CL_COMMAND_MEMADVISE_INTEL, wait)

@@ -14,7 +14,7 @@ use crate::object::queue::Queue;
 /// `clEnqueueMarkerWithWaitList`
 pub fn marker_with_wait_list(queue: Handle<Queue>, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_CONTEXT, CL_INVALID_EVENT_WAIT_LIST: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_MARKER, wait)?.submit(false, Work::Marker)
 }
@@ -22,7 +22,7 @@ pub fn marker_with_wait_list(queue: Handle<Queue>, wait: Wait<'_>) -> ClResult<(
 /// `clEnqueueBarrierWithWaitList`
 pub fn barrier_with_wait_list(queue: Handle<Queue>, wait: Wait<'_>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_CONTEXT, CL_INVALID_EVENT_WAIT_LIST: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_BARRIER, wait)?.submit(false, Work::Barrier)
 }
@@ -30,7 +30,7 @@ pub fn barrier_with_wait_list(queue: Handle<Queue>, wait: Wait<'_>) -> ClResult<
 /// `clEnqueueMarker` (deprecated in 1.2)
 pub fn marker(queue: Handle<Queue>, event: Out<'_, Handle<Event>>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if event is NULL
     ensure(!event.is_null(), InvalidValue)?;
 
@@ -41,7 +41,7 @@ pub fn marker(queue: Handle<Queue>, event: Out<'_, Handle<Event>>) -> ClResult<(
 /// `clEnqueueWaitForEvents` (deprecated in 1.2): later commands wait for the events.
 pub fn wait_for_events(queue: Handle<Queue>, count: cl_uint, list: InArray<'_, Handle<Event>>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_VALUE if num_events is 0 or event_list is NULL
     ensure(count != 0 && !list.is_null(), InvalidValue)?;
     // CL_INVALID_CONTEXT: see `Submission::new`
@@ -56,7 +56,7 @@ pub fn wait_for_events(queue: Handle<Queue>, count: cl_uint, list: InArray<'_, H
 /// `clEnqueueBarrier` (deprecated in 1.2)
 pub fn barrier(queue: Handle<Queue>) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
 
     let wait = Wait { count: 0, list: InArray::null(), event: Out::null() };
     Submission::new(&queue, CL_COMMAND_BARRIER, wait)?.submit(false, Work::Barrier)

@@ -24,7 +24,7 @@ pub fn read_buffer(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
@@ -53,7 +53,7 @@ pub fn write_buffer(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
@@ -83,7 +83,7 @@ pub fn copy_buffer(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let copy = checked_copy(&queue, src, dst, src_offset, dst_offset, size)?;
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_COPY_BUFFER, wait)?.operation(false, copy)
@@ -166,7 +166,7 @@ pub fn read_buffer_rect(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
@@ -206,7 +206,7 @@ pub fn write_buffer_rect(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     // CL_INVALID_MEM_OBJECT if buffer is not a valid buffer object
     let buffer = buffer_of(buffer)?;
     // CL_INVALID_CONTEXT if the context associated with command_queue and buffer are not the same
@@ -246,7 +246,7 @@ pub fn copy_buffer_rect(
     wait: Wait<'_>,
 ) -> ClResult<()> {
     // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid host command-queue
-    let queue = queue.get()?;
+    let queue = queue.active()?;
     let on_src = (src_origin, src_row_pitch, src_slice_pitch);
     let on_dst = (dst_origin, dst_row_pitch, dst_slice_pitch);
     let copy = checked_copy_rect(&queue, src, dst, on_src, on_dst, region)?;

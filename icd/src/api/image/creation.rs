@@ -50,7 +50,7 @@ pub fn create_with_properties(
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
     // CL_INVALID_PROPERTY, CL_INVALID_DEVICE: see `checked_properties`
-    let given = checked_properties(&context.get()?, properties)?;
+    let given = checked_properties(&context.active()?, properties)?;
 
     create_checked(context, given, flags, format, desc.get(), host_ptr)
 }
@@ -115,7 +115,7 @@ fn create_checked(
     host_ptr: HostPtr,
 ) -> ClResult<Ref<Mem>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE if values specified in flags are not valid
     check_flags(flags)?;
     // CL_INVALID_VALUE if properties includes an external memory handle and flags includes CL_MEM_USE_HOST_PTR,

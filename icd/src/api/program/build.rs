@@ -188,7 +188,7 @@ pub fn link(
     user_data: UserData,
 ) -> ClResult<WithError<Program>> {
     // CL_INVALID_CONTEXT if context is not a valid context
-    let context = context.get()?;
+    let context = context.active()?;
     // CL_INVALID_VALUE, CL_INVALID_DEVICE: see `checked_targets`
     checked_targets(&context, num_devices, device_list, (notify, user_data))?;
     // CL_INVALID_VALUE if num_input_programs is zero or input_programs is NULL
