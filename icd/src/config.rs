@@ -22,7 +22,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::trace;
+use crate::{trace, watch};
 
 /// Which front ends there are (`CLIFT_FRONTEND`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Config {
     pub check_output: Option<PathBuf>,
     /// `CLIFT_TRACE`.
     pub trace: Option<PathBuf>,
+    /// `CLIFT_WATCH`.
+    pub watch: bool,
     /// `CLIFT_SYMBOLS`.
     pub symbols: SymbolReaders,
     /// `CLIFT_WIDTH`.
@@ -223,6 +225,22 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_WATCH",
+        values: "0 | 1",
+        default: "0",
+        doc: "whether `clift-info --watch` of the same user shows what the process is doing. With 1, the process has a socket in \
+              $XDG_RUNTIME_DIR/clift, and a thread that answers there",
+        takes_empty: false,
+        set: |config, value| {
+            config.watch = match text(value)? {
+                "0" => false,
+                "1" => true,
+                _ => return Err("neither 0 nor 1".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_SYMBOLS",
         values: "comma-separated list of: perf, jitdump, gdb",
         default: "none",
@@ -368,6 +386,7 @@ impl Default for Config {
             checks: Checks::default(),
             check_output: None,
             trace: None,
+            watch: false,
             symbols: SymbolReaders::default(),
             width: None,
             inline_limit: None,
@@ -476,13 +495,17 @@ fn start_tracing(config: &Config) {
         std::panic::set_hook(Box::new(|info| tracing::error!("{info}")));
     }
     // Fails when a Rust application that links the driver as a library has its own subscriber, which is then used.
-    let _ = match &config.trace {
-        None => tracing_subscriber::registry().with(targets).with(messages()).try_init(),
-        Some(path) => {
-            let traced = Targets::new().with_targets(trace::TARGETS);
-            let trace = trace::start(path).with_filter(traced);
-            tracing_subscriber::registry().with(messages().with_filter(targets)).with(trace).try_init()
+    let _ = if config.trace.is_none() && !config.watch {
+        tracing_subscriber::registry().with(targets).with(messages()).try_init()
+    } else {
+        let mut layers = vec![messages().with_filter(targets).boxed()];
+        if let Some(path) = &config.trace {
+            layers.push(trace::start(path).with_filter(Targets::new().with_targets(trace::TARGETS)).boxed());
         }
+        if let Some(watched) = config.watch.then(watch::start).flatten() {
+            layers.push(watched.with_filter(Targets::new().with_targets(watch::TARGETS)).boxed());
+        }
+        tracing_subscriber::registry().with(layers).try_init()
     };
 }
 
@@ -522,6 +545,7 @@ mod tests {
         assert_eq!(read("CLIFT_WIDTH", "16").0.width, Some(16));
         assert!(read("CLIFT_CHECK", "memory,").0.checks.memory);
         assert!(read("CLIFT_SYMBOLS", "gdb").0.symbols.gdb);
+        assert!(read("CLIFT_WATCH", "1").0.watch && !read("CLIFT_WATCH", "0").0.watch);
         assert!(read("CLIFT_SYMBOLS", "perf,jitdump").0.symbols.jitdump);
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
@@ -537,6 +561,7 @@ mod tests {
         for (name, value) in [
             ("CLIFT_BACKEND", "llvm"),
             ("CLIFT_WIDTH", "3"),
+            ("CLIFT_WATCH", "yes"),
             ("CLIFT_CHECK", "memory,pressure"),
             ("CLIFT_SYMBOLS", "perf,vtune"),
             ("CLIFT_THREADS", "0"),

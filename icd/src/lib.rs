@@ -7,7 +7,8 @@
 //! - [`ffi`]: typed views of what C passes, handles, callbacks; below all of these;
 //! - [`caps`]: the device's capabilities, one table;
 //! - [`config`]: the `CLIFT_*` environment variables, one table;
-//! - [`trace`]: the file that shows what a process does (`CLIFT_TRACE`);
+//! - [`trace`]: the file that shows what a process does (`CLIFT_TRACE`); [`watch`]: the socket on which it says what it is doing
+//!   (`CLIFT_WATCH`);
 //! - [`check`]: launches of checked kernels, and where their reports go;
 //! - [`frontend`]: OpenCL C to SPIR-V; [`envelope`]: program binaries;
 //! - [`error`]: one error variant for each code of the specification.
@@ -27,3 +28,4 @@ pub mod object;
 #[cfg(test)]
 mod reference;
 pub mod trace;
+pub mod watch;

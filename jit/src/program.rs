@@ -8,6 +8,7 @@ use clift_include::abi::{ArgSlot, KernelEntry, Resources};
 use clift_include::check::KernelChecks;
 
 use super::specialize::Specializations;
+use super::spmd::report::work::WorkEstimate;
 
 /// An executable program. Code and program-scope variables live as long as any clone of [`Program::memory`].
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub struct Kernel {
     pub specializations: Option<Arc<Specializations>>,
     /// What its code checks; `None` if it checks nothing.
     pub checks: Option<Arc<KernelChecks>>,
+    /// What its work-items compute, if there was a trace when it was built.
+    pub work: Option<Arc<WorkEstimate>>,
 }
 
 /// One kernel parameter.

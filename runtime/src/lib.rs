@@ -38,4 +38,4 @@ mod sys;
 pub mod trace;
 
 pub use pool::at_fork;
-pub use sys::{at_exit, is_privileged};
+pub use sys::{at_exit, is_privileged, with_signals_blocked};

@@ -117,7 +117,7 @@ pub(crate) fn bind_to(processor: usize) -> bool {
 }
 
 /// Runs `f` with all asynchronous signals blocked; threads that it starts inherit the mask.
-pub(crate) fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
+pub fn with_signals_blocked<T>(f: impl FnOnce() -> T) -> T {
     let mut blocked = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: the sets are valid to write to, and written by `sigfillset` before they are read.

@@ -15,7 +15,8 @@ pub fn text() -> String {
     facts.iter().map(|(name, text)| format!("{name}\t{text}\n")).collect()
 }
 
-fn backend() -> String {
+/// Which code is generated.
+pub(crate) fn backend() -> String {
     let bytes = limits().vector_bytes;
     let lanes = config().width.map(|lanes| format!(", {lanes} lanes (CLIFT_WIDTH)")).unwrap_or_default();
     match config().backend {

@@ -59,6 +59,7 @@ impl Context {
         properties: Vec<cl_context_properties>,
         notify: (ContextNotify, UserData),
     ) -> Self {
+        crate::trace::describe_device();
         let (destructors, queues, device_queues, device_events) = Default::default();
         let (addressed, allocations) = Default::default();
         let mut settings = properties.chunks_exact(2);

@@ -6,8 +6,8 @@
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
-use clift_jit::{ArgInfo, ArgKind};
-use clift_runtime::fault::{KnownMemory, LaunchInfo};
+use clift_jit::{ArgInfo, ArgKind, Work};
+use clift_runtime::fault::{ItemWork, KnownMemory, LaunchInfo};
 use clift_runtime::launch::KernelCost;
 
 use super::buffer::Mem;
@@ -47,6 +47,11 @@ impl LaunchInfo for KernelInfo {
 
     fn kernel(&self) -> &str {
         &self.kernel().name
+    }
+
+    fn work(&self, args: &[u8]) -> Option<ItemWork> {
+        let (Work { float_operations, int_operations, bytes }, is_bound) = self.kernel().work.as_ref()?.of_launch(args);
+        Some(ItemWork { float_operations, int_operations, bytes, is_bound })
     }
 
     fn memory(&self, args: &[u8], kept: &[Arc<dyn Any + Send + Sync>]) -> Vec<KnownMemory> {

@@ -21,17 +21,22 @@ const KEPT_PLACES: usize = 256;
 
 /// What happened.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(crate) enum Message {
     /// A thread has done something that took `ns` nanoseconds.
     Slice { name: String, group: String, ns: u64, args: Map<String, Value> },
     /// A thread has submitted a command.
     Submitted { id: u64 },
-    /// A command has ended. The times are those of being queued, submitted, started and ended.
-    Command { name: String, id: u64, queue: u64, number: u64, times: [u64; 4], status: Value },
+    /// A command has been started.
+    Started { name: String, id: u64, queue: u64 },
+    /// A command has ended. The times are those of being queued, submitted, started and ended. `size` is that of a launch.
+    Command { name: String, id: u64, queue: u64, number: u64, times: [u64; 4], status: Value, size: Map<String, Value> },
     /// A command could not begin until another one had ended (or a user event, 0).
     Waited { before: u64, after: u64 },
     /// A number has changed.
     Counter { name: String, value: u64 },
+    /// Something that is not about a time: about the device (`fact`), a compiled kernel (`kernel`), or a remark of the vectorizer's
+    /// report on a kernel (`remark`).
+    Note { name: String, group: &'static str, args: Map<String, Value> },
 }
 
 /// The thread that has sent a message, and when.
@@ -91,6 +96,15 @@ impl EventWriter {
             Message::Counter { name, value } => {
                 events.add(json!({ "ph": "C", "name": name, "tid": 0, "ts": micros(now), "args": { "value": value } }));
             }
+            Message::Note { name, group, args } => {
+                let args = Value::Object(args.clone());
+                let ts = micros(now);
+                events.add(
+                    json!({ "ph": "i", "s": "t", "cat": group, "name": name, "tid": thread, "ts": ts, "args": args }),
+                );
+            }
+            // The event of the command's end has the times of its beginning.
+            Message::Started { .. } => {}
             Message::Submitted { id } => {
                 self.arrows.entry(*id).or_default().push(Place { track: thread, time: now });
             }
@@ -99,7 +113,7 @@ impl EventWriter {
                 let place = ended.unwrap_or(Place { track: thread, time: now });
                 self.arrows.entry(*before).or_default().push(place);
             }
-            Message::Command { name, id, queue, number, times, status } => {
+            Message::Command { name, id, queue, number, times, status, size } => {
                 let [queued, submit, start, end] = *times;
                 // A command that did not run, because another one failed, has no start.
                 let start = if start == 0 { end } else { start };
@@ -115,10 +129,13 @@ impl EventWriter {
                         }));
                     }
                 }
-                let args = json!({
+                let mut args = json!({
                     "queue": queue, "number": number, "status": status,
                     "queued_ns": queued, "submit_ns": submit, "start_ns": start, "end_ns": end,
                 });
+                for (name, value) in size {
+                    args[name] = value.clone();
+                }
                 // Arrows can only end at slices that take time.
                 events.slice((name, "command"), track, (start, end.max(start + 1)), args);
                 for from in self.arrows.remove(id).unwrap_or_default() {

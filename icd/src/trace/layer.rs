@@ -9,9 +9,9 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use super::STAGES;
 use super::events::{Message, Sender};
 use super::file::TraceFile;
+use super::{KERNELS, STAGES};
 
 /// Passes messages on to the file.
 pub struct TraceLayer {
@@ -27,12 +27,20 @@ impl TraceLayer {
 impl<S: Subscriber> Layer<S> for TraceLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let now = now_ns();
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let stage = event.metadata().target() == STAGES;
-        if let Some(message) = if stage { fields.stage() } else { fields.message() } {
+        if let Some(message) = message_of(event) {
             self.file.add(&message, &Sender::current(now));
         }
+    }
+}
+
+/// The message that an event of one of the targets is; `None` if it is not for traces.
+pub(crate) fn message_of(event: &Event<'_>) -> Option<Message> {
+    let mut fields = Fields::default();
+    event.record(&mut fields);
+    match event.metadata().target() {
+        STAGES => fields.stage(),
+        KERNELS => fields.kernel(),
+        _ => fields.message(),
     }
 }
 
@@ -63,7 +71,13 @@ impl Fields {
             let (queue, number) = (self.number("queue")?, self.number("number")?);
             let times = [self.number("queued")?, self.number("submit")?, self.number("start")?, self.number("end")?];
             let status = self.0.remove("status")?;
-            return Some(Message::Command { name, id, queue, number, times, status });
+            return Some(Message::Command { name, id, queue, number, times, status, size: self.0 });
+        }
+        if let Some(name) = self.text("started") {
+            return Some(Message::Started { name, id: self.number("id")?, queue: self.number("queue")? });
+        }
+        if let Some(name) = self.text("fact") {
+            return Some(Message::Note { name, group: "fact", args: self.0 });
         }
         if let Some(id) = self.number("submitted") {
             return Some(Message::Submitted { id });
@@ -73,6 +87,14 @@ impl Fields {
         }
         let name = self.text("counter")?;
         Some(Message::Counter { name, value: self.number("value")? })
+    }
+
+    /// A message about a compiled kernel.
+    fn kernel(mut self) -> Option<Message> {
+        if let Some(name) = self.text("kernel") {
+            return Some(Message::Note { name, group: "kernel", args: self.0 });
+        }
+        Some(Message::Note { name: self.text("of")?, group: "remark", args: self.0 })
     }
 
     /// A message about a stage of a build; `None` if it is not about a time.
@@ -92,6 +114,14 @@ impl Visit for Fields {
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 

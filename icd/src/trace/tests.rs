@@ -8,7 +8,7 @@ use super::file::{TraceFile, expanded};
 const SENDER: Sender = Sender { process: 7, thread: 70, now: 9000 };
 
 fn command(id: u64, queue: u64, times: [u64; 4]) -> Message {
-    Message::Command { name: format!("k{id}"), id, queue, number: id, times, status: 0.into() }
+    Message::Command { name: format!("k{id}"), id, queue, number: id, times, status: 0.into(), size: Map::new() }
 }
 
 /// The events for messages, without those that give names.
@@ -70,6 +70,28 @@ fn a_command_that_never_ran_takes_no_time() {
     let all = events(&[command(1, 1, [10, 0, 0, 50])]);
     let slice = all.iter().find(|event| event["ph"] == "X").expect("the command");
     assert_eq!((slice["ts"].as_f64(), slice["dur"].as_f64()), (Some(0.05), Some(0.001)));
+}
+
+#[test]
+fn launches_have_a_size_and_notes_have_no_duration() {
+    let size = Map::from_iter([("items".to_owned(), json!(64))]);
+    let launch = Message::Command {
+        name: "k".to_owned(),
+        id: 1,
+        queue: 1,
+        number: 1,
+        times: [1, 2, 3, 4],
+        status: 0.into(),
+        size,
+    };
+    let args = Map::from_iter([("lanes".to_owned(), json!(16))]);
+    let note = Message::Note { name: "k".to_owned(), group: "kernel", args };
+    let started = Message::Started { name: "k".to_owned(), id: 1, queue: 1 };
+    let all = events(&[note, started, launch]);
+    assert_eq!((&all[0]["ph"], &all[0]["cat"], &all[0]["args"]["lanes"]), (&json!("i"), &json!("kernel"), &json!(16)));
+    let slice = all.iter().find(|event| event["ph"] == "X").expect("the command");
+    assert_eq!(slice["args"]["items"], 64);
+    assert_eq!(all.iter().filter(|event| event["ph"] == "i").count(), 1);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 /// Brings all loops of a function into this form. `None` if it has no loops, an irreducible one, or one that
 /// starts at the entry; then nothing changes.
-pub(super) fn run(func: &mut Function) -> Option<(Cfg, DomTree, LoopForest)> {
+pub(crate) fn run(func: &mut Function) -> Option<(Cfg, DomTree, LoopForest)> {
     let (cfg, _, loops) = analyze(func);
     let starts_with_loop = loops.iter().any(|(_, data)| Some(data.header) == func.layout.entry());
     if loops.irreducible() || starts_with_loop || loops.iter().next().is_none() {
@@ -244,12 +244,12 @@ fn close_value(
 }
 
 /// The preheader of a loop in this form.
-pub(super) fn preheader(cfg: &Cfg, data: &Loop) -> Option<Block> {
+pub(crate) fn preheader(cfg: &Cfg, data: &Loop) -> Option<Block> {
     cfg.preds(data.header).iter().copied().find(|pred| !data.latches.contains(pred))
 }
 
 /// The arguments that a block passes to another one.
-pub(super) fn args_of_edge(func: &Function, from: Block, to: Block) -> Option<&[Value]> {
+pub(crate) fn args_of_edge(func: &Function, from: Block, to: Block) -> Option<&[Value]> {
     let terminator = func.layout.terminator(from)?;
     let call = func.dfg.targets(terminator).into_iter().find(|call| call.block == to)?;
     Some(&call.args)

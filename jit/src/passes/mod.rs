@@ -23,7 +23,7 @@ mod rotate;
 mod simplify;
 mod simplify_cfg;
 mod tail_duplication;
-mod trip_count;
+pub(crate) mod trip_count;
 mod unroll;
 mod unswitch;
 mod util;

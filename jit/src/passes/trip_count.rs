@@ -16,18 +16,18 @@ const MAX_DEPTH: u32 = 16;
 
 /// A place where a loop is left after a constant number of iterations.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TripCount {
+pub(crate) struct TripCount {
     /// The block whose branch leaves the loop.
     pub(super) block: Block,
     /// Which of the branch's targets stays in the loop.
     pub(super) stays: usize,
     /// How often the branch is executed; the last time, it leaves the loop.
-    pub(super) times: u64,
+    pub(crate) times: u64,
 }
 
 /// The first of the places at which a loop, in the form of [`loop_form`], is left after at most `limit` iterations. The loop may be
 /// left earlier elsewhere.
-pub(super) fn of_loop(
+pub(crate) fn of_loop(
     func: &Function,
     (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest),
     id: LoopId,

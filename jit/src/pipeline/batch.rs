@@ -73,8 +73,10 @@ pub(super) fn compile_kernels(
             Err(error) => return Err(error),
         }
     }
-    for (request, needs) in requests.iter().zip(&needs) {
+    for (number, (request, needs)) in requests.iter().zip(&needs).enumerate() {
         observer.report(request.name, &needs.report);
+        let backend = if scalars.numbers.contains(&number) { backends.scalars } else { backends.packs };
+        observer.describe(request.name, &needs.report, needs.resources.width, backend.name());
     }
     let scalars = scalars.emit(observer, module, backends.scalars, data, options)?;
     for (number, entry) in scalars.entries {

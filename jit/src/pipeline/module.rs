@@ -11,7 +11,7 @@ use clift_kir::{Func, Function, Inst, KernelData, Module, Opcode, Stage};
 use super::backends::Backends;
 use super::batch::{KernelRequest, compile_kernels};
 use super::kernel;
-use super::observer::StageObserver;
+use super::observer::{StageObserver, describes_kernels};
 use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
@@ -20,6 +20,7 @@ use crate::codegen::data::ProgramData;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
 use crate::specialize::{LaunchFacts, Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
+use crate::spmd::report::work;
 use crate::{BuildError, Kernel, Options, Program, check, passes, spmd};
 
 /// Runs all stages after the import of a module.
@@ -91,6 +92,8 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
                 Arc::new(Specializations::new(images, usual, by_groups, transposed, make))
             });
+            let func = &module.funcs[module.kernels[number].func];
+            let is_counted = describes_kernels() && func.stage == Stage::Canonical;
             Kernel {
                 name: desc.name,
                 entry,
@@ -106,6 +109,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 enqueues: enqueues[number],
                 specializations,
                 checks,
+                work: is_counted.then(|| Arc::new(work::estimate(func))),
             }
         })
         .collect();

@@ -4,9 +4,19 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use clift_kir::{Function, Module, verify};
+use tracing::Level;
 
-use crate::spmd::report::VectorizationReport;
+use crate::spmd::report::{Remark, VectorizationReport, ranges};
 use crate::{BuildError, Options};
+
+/// The target of the messages that describe compiled kernels as data, for traces. One with the field `kernel` describes a kernel; those
+/// with the field `remark` follow, one for each remark of the vectorizer's report.
+const KERNELS: &str = "clift::kernel";
+
+/// Whether a trace wants to know of kernels.
+pub(super) fn describes_kernels() -> bool {
+    tracing::enabled!(target: KERNELS, Level::TRACE)
+}
 
 /// Observes the stages of one build.
 pub(super) struct StageObserver<'a> {
@@ -34,6 +44,18 @@ impl<'a> StageObserver<'a> {
         tracing::debug!(target: "clift::vectorize", "kernel {kernel}: {report}");
         if self.options.reports_vectorization() {
             let _ = writeln!(self.log, "kernel {kernel}: {report}");
+        }
+    }
+
+    /// Describes a kernel to a trace, if there is one: what the vectorizer did.
+    pub(super) fn describe(&self, kernel: &str, report: &VectorizationReport, lanes: u32, backend: &str) {
+        if !describes_kernels() {
+            return;
+        }
+        let VectorizationReport { scalar, groups, .. } = report;
+        tracing::trace!(target: KERNELS, kernel, lanes, backend, groups, one_lane = scalar.as_deref());
+        for Remark { kind, lines, text } in report.remarks() {
+            tracing::trace!(target: KERNELS, remark = kind, of = kernel, lines = ranges(&lines), text);
         }
     }
 

@@ -66,7 +66,10 @@ pub(super) fn enqueue(
     let mut keep = KeepAlive::new();
     keep.push(share);
     let place = parent.node();
-    let traced = Traced::submitted(|| work.traced_name("marker").into());
+    let traced = Traced::new("marker", &work, &keep);
+    if let Some(traced) = &traced {
+        traced.submitted();
+    }
     let child = Node::command(place.position, place.pool, command.wants_event, work, keep, None, traced);
     let child = Arc::new(child.with_termination(place.termination().cloned()));
     let event = if command.wants_event {

@@ -87,6 +87,23 @@ pub trait LaunchInfo: Send + Sync {
     /// The memory that the launch can access, as far as it is known. `args` is the argument block, `kept` are the resources that
     /// the command keeps alive.
     fn memory(&self, args: &[u8], kept: &[Arc<dyn Any + Send + Sync>]) -> Vec<KnownMemory>;
+    /// What a work-item of a launch with this argument block does, if somebody has counted it: for traces.
+    fn work(&self, _args: &[u8]) -> Option<ItemWork> {
+        None
+    }
+}
+
+/// What a work-item of a launch does, on average, as its code suggests.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemWork {
+    /// Operations on floating-point numbers.
+    pub float_operations: f64,
+    /// Operations on integers.
+    pub int_operations: f64,
+    /// Bytes read and written in global memory.
+    pub bytes: f64,
+    /// Whether it does more than that, because trip counts are unknown.
+    pub is_bound: bool,
 }
 
 /// Memory that a launch can access.

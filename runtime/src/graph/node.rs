@@ -245,14 +245,27 @@ impl Node {
         }
     }
 
+    /// Adds to the trace that the command is started.
+    pub(crate) fn trace_start(&self) {
+        if let Some(traced) = &self.traced {
+            traced.started(self.position.queue);
+        }
+    }
+
     /// Adds the command to the trace: it ends with this status.
     pub(crate) fn trace_end(&self, status: i32) {
-        if let Some(Traced { id, name }) = &self.traced {
+        if let Some(Traced { id, name, size }) = &self.traced {
             let [queued, submit, start, end, _] = self.recorded();
             let QueuePosition { queue, sequence, .. } = self.position;
+            let work = size.and_then(|size| size.work);
             tracing::trace!(
                 target: trace::TARGET,
                 command = &**name, id, queue, number = sequence, queued, submit, start, end, status,
+                items = size.map(|size| size.items), groups = size.map(|size| size.groups),
+                argument_bytes = size.map(|size| size.argument_bytes),
+                float_operations = work.map(|work| work.float_operations),
+                int_operations = work.map(|work| work.int_operations),
+                bytes = work.map(|work| work.bytes), is_bound = work.map(|work| work.is_bound),
             );
         }
     }

@@ -207,15 +207,18 @@ impl Queue {
 
     /// Submits a command and returns at once. The command starts without a [`Queue::flush`].
     pub fn submit(&self, command: Command) -> Event {
+        let Command { name, work, waits, keep } = command;
+        let traced = Traced::new(name, &work, &keep);
+        if let Some(traced) = &traced {
+            traced.submitted();
+        }
         let mut order = self.lock();
         order.sequence += 1;
         let position = QueuePosition { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
-        let everything = command.waits.is_empty() && matches!(command.work, Work::Marker | Work::Barrier);
-        let is_barrier = matches!(command.work, Work::Barrier);
-        let Command { name, work, waits, keep } = command;
+        let everything = waits.is_empty() && matches!(work, Work::Marker | Work::Barrier);
+        let is_barrier = matches!(work, Work::Barrier);
         // Launches report their errors themselves.
         let errors = if matches!(work, Work::Task(_)) { self.errors.clone() } else { None };
-        let traced = Traced::submitted(|| work.traced_name(name).into());
         let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors, traced);
         let node = Arc::new(node.with_termination(self.termination.clone()));
         if self.options.out_of_order {

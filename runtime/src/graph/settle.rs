@@ -210,6 +210,7 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
 pub(crate) fn start(node: &Node) -> Option<Work> {
     trace(node, "starts");
     node.record(Timestamp::Start);
+    node.trace_start();
     let (work, callbacks) = node.begin();
     if !callbacks.is_empty() {
         pool::call_back(callbacks);

@@ -1,14 +1,17 @@
 //! The report of what the vectorizer did with a kernel: for `CLIFT_DEBUG=vectorize`, the build log and tests.
 //!
 //! The vectorizer collects [`VectorizationReport`]; [`Access`] says what an access goes to and why it is scattered; `text` turns
-//! both into sentences, each with its source line and what to change. Nothing here affects code.
+//! both into sentences, each with its source line and what to change; [`work`] estimates what a work-item computes. Nothing here
+//! affects code.
 
 mod access;
 mod text;
+pub mod work;
 
 use clift_kir::{Function, Imm, Loc, Module, Opcode};
 
 pub use access::{Access, Cause, Object};
+pub use text::{Remark, ranges};
 
 use super::class::{Class, class};
 

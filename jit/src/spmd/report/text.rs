@@ -8,9 +8,14 @@ use clift_kir::ops::{CallOp, MemoryOp, OpClass};
 use super::{Access, Cause, VectorizationReport};
 
 /// A sentence about some lines.
-struct Remark {
-    lines: Vec<u32>,
-    text: String,
+#[derive(Clone, Debug)]
+pub struct Remark {
+    /// What it is about, in a word or two.
+    pub kind: &'static str,
+    /// The source lines, ascending; none if they are unknown.
+    pub lines: Vec<u32>,
+    /// The sentence.
+    pub text: String,
 }
 
 impl fmt::Display for VectorizationReport {
@@ -22,7 +27,7 @@ impl fmt::Display for VectorizationReport {
         if self.groups {
             write!(f, " (each a work-group of one work-item)")?;
         }
-        for Remark { lines, text } in self.remarks() {
+        for Remark { lines, text, .. } in self.remarks() {
             write!(f, "\n  {}{text}", at(&lines))?;
         }
         Ok(())
@@ -31,20 +36,20 @@ impl fmt::Display for VectorizationReport {
 
 impl VectorizationReport {
     /// The remarks in the order of their lines. What is said of several lines is one remark.
-    fn remarks(&self) -> Vec<Remark> {
+    pub fn remarks(&self) -> Vec<Remark> {
         let accesses = [(Kind::Gather, &self.gathers), (Kind::Scatter, &self.scatters), (Kind::Tested, &self.tested)];
         let accesses = accesses.into_iter().flat_map(|(kind, list)| list.iter().map(move |access| (kind, access)));
         let all = accesses
-            .map(|(kind, access)| (vec![access.loc.line], access_text(kind, access)))
-            .chain(self.per_lane.iter().map(|(op, loc)| (vec![loc.line], per_lane_text(*op))))
-            .chain(self.masked_blocks.iter().map(|lines| (lines.clone(), MASKED.to_owned())))
-            .chain(self.barriers.iter().map(|loc| (vec![loc.line], self.barrier_text())))
-            .chain((self.private_bytes > 0).then(|| (Vec::new(), self.private_text())));
+            .map(|(kind, access)| (kind.name(), vec![access.loc.line], access_text(kind, access)))
+            .chain(self.per_lane.iter().map(|(op, loc)| ("lane by lane", vec![loc.line], per_lane_text(*op))))
+            .chain(self.masked_blocks.iter().map(|lines| ("mask", lines.clone(), MASKED.to_owned())))
+            .chain(self.barriers.iter().map(|loc| ("barrier", vec![loc.line], self.barrier_text())))
+            .chain((self.private_bytes > 0).then(|| ("private variables", Vec::new(), self.private_text())));
         let mut remarks: Vec<Remark> = Vec::new();
-        for (lines, text) in all {
+        for (kind, lines, text) in all {
             match remarks.iter_mut().find(|remark| remark.text == text) {
                 Some(remark) => remark.lines.extend(lines),
-                None => remarks.push(Remark { lines, text }),
+                None => remarks.push(Remark { kind, lines, text }),
             }
         }
         for remark in &mut remarks {
@@ -86,6 +91,16 @@ enum Kind {
     Gather,
     Scatter,
     Tested,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Gather => "gather",
+            Kind::Scatter => "scatter",
+            Kind::Tested => "tested",
+        }
+    }
 }
 
 fn access_text(kind: Kind, access: &Access) -> String {
@@ -186,7 +201,7 @@ fn at(lines: &[u32]) -> String {
 }
 
 /// Ascending numbers, with runs of neighbours as ranges: `3, 5-7`.
-fn ranges(lines: &[u32]) -> String {
+pub fn ranges(lines: &[u32]) -> String {
     let runs = lines.chunk_by(|a, b| b - a == 1).flat_map(|run| match run {
         [first, .., last] if run.len() > 2 => vec![format!("{first}-{last}")],
         run => run.iter().map(u32::to_string).collect(),
