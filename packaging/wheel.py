@@ -31,7 +31,10 @@ files = [
     ("clift/__init__.py", (here / "wheel_init.py").read_bytes(), 0o644),
     ("pyopencl/.libs/clift.icd", b"libclift.so\n", 0o644),
     ("pyopencl/.libs/libclift.so", (root / "usr/lib/clift/libclift.so").read_bytes(), 0o755),
-    (f"clift-{version}.data/scripts/clift-info", (root / "usr/bin/clift-info").read_bytes(), 0o755),
+    *(
+        (f"clift-{version}.data/scripts/{program.name}", program.read_bytes(), 0o755)
+        for program in sorted((root / "usr/bin").iterdir())
+    ),
     (f"{information}/METADATA", METADATA.encode(), 0o644),
     (f"{information}/WHEEL", WHEEL.encode(), 0o644),
 ]

@@ -9,7 +9,7 @@ use anyhow::{Error, anyhow};
 const VENDORS: &str = "/etc/OpenCL/vendors";
 
 /// The library of the driver that is mapped into this process.
-pub(crate) fn mapped_library() -> Option<String> {
+pub fn mapped_library() -> Option<String> {
     let maps = fs::read_to_string("/proc/self/maps").ok()?;
     maps.lines().find_map(|line| {
         let path = &line[line.find('/')?..];
@@ -18,7 +18,7 @@ pub(crate) fn mapped_library() -> Option<String> {
 }
 
 /// Adds the reason why the loader shows no platform of the driver, as far as the registered drivers tell.
-pub(crate) fn explain(missing: Error) -> Error {
+pub fn explain(missing: Error) -> Error {
     let vendors = std::env::var_os("OCL_ICD_VENDORS").map_or_else(|| PathBuf::from(VENDORS), PathBuf::from);
     anyhow!("{missing}: {}", reason(&vendors))
 }

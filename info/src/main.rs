@@ -1,13 +1,8 @@
 //! `clift-info`: what the installed driver found, and whether it works.
 //!
 //! It is an ordinary OpenCL program: it opens the loader (or, with `--library`, the driver itself) at run time, so that it can
-//! also say that something is missing. `opencl` holds the calls, `installation` looks for the reason when there is no platform,
-//! `selftest` runs a kernel. The exit status is that of the self-test.
-
-mod installation;
-mod opencl;
-mod report;
-mod selftest;
+//! also say that something is missing. The exit status is that of the self-test. With `--watch`, it shows what running processes do
+//! instead.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,9 +10,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use opencl::OpenCl;
+use clift_info::opencl::OpenCl;
+use clift_info::{installation, report, selftest, watch};
 
-/// Shows what the Clift OpenCL driver found on this machine, and tests it.
+/// Shows what the Clift OpenCL driver found on this machine, and tests it; or what processes do that use it.
 #[derive(Parser)]
 #[command(name = "clift-info", version)]
 struct Cli {
@@ -27,10 +23,25 @@ struct Cli {
     /// Print only the verdict.
     #[arg(long, short)]
     quiet: bool,
+    /// Show, once a second, what the processes of this user do that have CLIFT_WATCH=1.
+    #[arg(long, conflicts_with_all = ["library", "quiet"])]
+    watch: bool,
+    /// Show it once, for scripts.
+    #[arg(long, requires = "watch")]
+    once: bool,
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if cli.watch {
+        return match watch::run(cli.once) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("clift-info: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let (verdict, status) = match examine(&cli) {
         Ok(passed) => (passed, ExitCode::SUCCESS),
         Err(error) => (format!("FAILED: {error:#}"), ExitCode::FAILURE),

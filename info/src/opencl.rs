@@ -5,6 +5,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clift_include::cl::*;
@@ -62,6 +63,7 @@ functions! {
     enqueue_read = c"clEnqueueReadBuffer": fn(
         cl_command_queue, cl_mem, cl_bool, usize, usize, *mut c_void, cl_uint, *const cl_event, *mut cl_event
     ) -> cl_int;
+    finish = c"clFinish": fn(cl_command_queue) -> cl_int;
     release_kernel = c"clReleaseKernel": fn(cl_kernel) -> cl_int;
     release_program = c"clReleaseProgram": fn(cl_program) -> cl_int;
     release_buffer = c"clReleaseMemObject": fn(cl_mem) -> cl_int;
@@ -72,13 +74,13 @@ functions! {
 type PlatformIds = unsafe extern "C" fn(cl_uint, *mut cl_platform_id, *mut cl_uint) -> cl_int;
 
 /// An opened loader or driver. Its library stays open until the program ends.
-pub(crate) struct OpenCl {
+pub struct OpenCl {
     functions: Functions,
     platform_ids: PlatformIds,
 }
 
 /// Whether a library can be opened, or what the dynamic linker says.
-pub(crate) fn try_open(library: impl AsRef<std::ffi::OsStr>) -> Result<()> {
+pub fn try_open(library: impl AsRef<std::ffi::OsStr>) -> Result<()> {
     open(library).map(drop)
 }
 
@@ -99,7 +101,7 @@ fn symbol(library: &Library, name: &CStr) -> Result<*mut c_void> {
 
 impl OpenCl {
     /// Opens the loader.
-    pub(crate) fn of_loader() -> Result<Self> {
+    pub fn of_loader() -> Result<Self> {
         let library = LOADERS
             .iter()
             .find_map(|name| open(name).ok())
@@ -113,7 +115,7 @@ impl OpenCl {
     }
 
     /// Opens a driver, as a loader would.
-    pub(crate) fn of_driver(path: &Path) -> Result<Self> {
+    pub fn of_driver(path: &Path) -> Result<Self> {
         let library: &'static Library = Box::leak(Box::new(open(path)?));
         // SAFETY: the type is that of OpenCL's headers.
         let lookup =
@@ -130,7 +132,7 @@ impl OpenCl {
     }
 
     /// The driver's device.
-    pub(crate) fn device(&self) -> Result<Device<'_>> {
+    pub fn device(&self) -> Result<Device<'_>> {
         let mut platforms = [null_mut(); 64];
         let mut count = 0;
         // SAFETY: there is room for as many platforms as the call is told.
@@ -154,7 +156,7 @@ impl OpenCl {
 }
 
 /// A device.
-pub(crate) struct Device<'a> {
+pub struct Device<'a> {
     functions: &'a Functions,
     id: cl_device_id,
 }
@@ -169,19 +171,19 @@ impl<'a> Device<'a> {
     }
 
     /// The answer to a query of a string.
-    pub(crate) fn text(&self, name: cl_device_info) -> Option<String> {
+    pub fn text(&self, name: cl_device_info) -> Option<String> {
         self.info(name).map(|bytes| text(&bytes))
     }
 
     /// The answer to a query of a number of 32 or 64 bits.
-    pub(crate) fn number(&self, name: cl_device_info) -> Option<u64> {
+    pub fn number(&self, name: cl_device_info) -> Option<u64> {
         let bytes = self.info(name)?;
         let wide = bytes.as_slice().try_into().map(u64::from_ne_bytes);
         wide.or_else(|_| bytes.as_slice().try_into().map(|bytes| u32::from_ne_bytes(bytes).into())).ok()
     }
 
     /// The versions in a query of names and versions.
-    pub(crate) fn versions(&self, name: cl_device_info) -> Option<String> {
+    pub fn versions(&self, name: cl_device_info) -> Option<String> {
         let bytes = self.info(name)?;
         let versions = bytes.chunks_exact(size_of::<cl_name_version>()).map(|entry| {
             let version = u32::from_ne_bytes([entry[0], entry[1], entry[2], entry[3]]);
@@ -191,7 +193,7 @@ impl<'a> Device<'a> {
     }
 
     /// Builds a program.
-    pub(crate) fn build(&self, source: &str, options: &CStr) -> Result<Program<'a>> {
+    pub fn build(&self, source: &str, options: &CStr) -> Result<Program<'a>> {
         let f = self.functions;
         let mut code = 0;
         // SAFETY: one device, no properties, no callback.
@@ -215,7 +217,7 @@ impl<'a> Device<'a> {
 }
 
 /// A built program.
-pub(crate) struct Program<'a> {
+pub struct Program<'a> {
     functions: &'a Functions,
     device: cl_device_id,
     context: cl_context,
@@ -224,7 +226,7 @@ pub(crate) struct Program<'a> {
 
 impl Program<'_> {
     /// Runs a kernel whose only argument is a buffer with a number for each work-item, and returns these.
-    pub(crate) fn run(&self, kernel: &str, items: usize, group: usize) -> Result<Vec<u32>> {
+    pub fn run(&self, kernel: &str, items: usize, group: usize) -> Result<Vec<u32>> {
         let f = self.functions;
         let mut code = 0;
         let name = CString::new(kernel)?;
@@ -250,6 +252,61 @@ impl Program<'_> {
             check("clReleaseCommandQueue", (f.release_queue)(queue))?;
         }
         Ok(results)
+    }
+}
+
+/// A launch whose time is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// The kernel. Its arguments are buffers.
+    pub kernel: &'a str,
+    /// Size of each buffer in bytes. Their contents are zeros.
+    pub buffers: &'a [usize],
+    /// Number of work-items.
+    pub items: usize,
+    /// How often it is launched. The first launch is not measured.
+    pub times: usize,
+}
+
+impl Program<'_> {
+    /// The shortest time of a launch.
+    pub fn shortest(&self, measured: Measured<'_>) -> Result<Duration> {
+        let f = self.functions;
+        let name = CString::new(measured.kernel)?;
+        let mut code = 0;
+        let mut shortest = Duration::MAX;
+        // SAFETY: handles come from successful calls of this driver; pointers are those of live variables with the sizes that
+        // the calls are told.
+        unsafe {
+            let queue = (f.create_queue)(self.context, self.device, null(), &mut code);
+            check("clCreateCommandQueueWithProperties", code)?;
+            let kernel = (f.create_kernel)(self.program, name.as_ptr(), &mut code);
+            check("clCreateKernel", code)?;
+            let mut buffers = Vec::new();
+            for (number, bytes) in measured.buffers.iter().enumerate() {
+                let buffer = (f.create_buffer)(self.context, CL_MEM_READ_WRITE, *bytes, null_mut(), &mut code);
+                check("clCreateBuffer", code)?;
+                let place = (&raw const buffer).cast();
+                check("clSetKernelArg", (f.set_arg)(kernel, number as cl_uint, size_of::<cl_mem>(), place))?;
+                buffers.push(buffer);
+            }
+            for time in 0..=measured.times {
+                let begun = Instant::now();
+                let items = &raw const measured.items;
+                let code = (f.enqueue_kernel)(queue, kernel, 1, null(), items, null(), 0, null(), null_mut());
+                check("clEnqueueNDRangeKernel", code)?;
+                check("clFinish", (f.finish)(queue))?;
+                if time > 0 {
+                    shortest = shortest.min(begun.elapsed());
+                }
+            }
+            for buffer in buffers {
+                check("clReleaseMemObject", (f.release_buffer)(buffer))?;
+            }
+            check("clReleaseKernel", (f.release_kernel)(kernel))?;
+            check("clReleaseCommandQueue", (f.release_queue)(queue))?;
+        }
+        Ok(shortest)
     }
 }
 

@@ -4,14 +4,15 @@ use clift_include::cl::*;
 
 use crate::installation;
 use crate::opencl::Device;
+use crate::units::size;
 
 /// A line of the report.
-pub(crate) fn line(name: &str, text: &str) -> String {
+pub fn line(name: &str, text: &str) -> String {
     format!("{name:<12}{text}")
 }
 
 /// Prints what there is to know about the device. Queries that fail are left out.
-pub(crate) fn print(device: &Device<'_>) {
+pub fn print(device: &Device<'_>) {
     let show = |name: &str, text: Option<String>| {
         if let Some(text) = text {
             println!("{}", line(name, &text));
@@ -44,24 +45,4 @@ pub(crate) fn print(device: &Device<'_>) {
         .collect();
     settings.sort();
     show("settings", (!settings.is_empty()).then(|| settings.join(" ")));
-}
-
-/// A number of bytes in the largest unit that keeps it above 1.
-fn size(bytes: u64) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let unit = units.iter().find(|(shift, _)| bytes >> shift > 0);
-    unit.map_or_else(
-        || format!("{bytes} bytes"),
-        |(shift, unit)| format!("{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64).replace(".0 ", " "),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_have_a_unit() {
-        assert_eq!([size(12), size(256 << 10), size(3 << 29)], ["12 bytes", "256 KiB", "1.5 GiB"]);
-    }
 }

@@ -13,7 +13,7 @@ const ITEMS: usize = 100_003;
 const GROUP: usize = 64;
 
 /// Runs the kernel and compares each result. Returns what passed.
-pub(crate) fn run(device: &Device<'_>) -> Result<String> {
+pub fn run(device: &Device<'_>) -> Result<String> {
     let started = Instant::now();
     let program = device.build(SOURCE, c"-cl-std=CL3.0")?;
     let built = started.elapsed();

@@ -77,6 +77,14 @@ fn python() {
     check(command(python).arg(example("square.py")).env("PYOPENCL_NO_CACHE", "1"));
 }
 
+#[test]
+fn a_program_to_look_inside() {
+    let Some(python) = python_with("numpy, pyopencl") else { return };
+    let output = command(python).arg(example("inside.py")).env("PYOPENCL_NO_CACHE", "1").output().expect("a program");
+    let (answer, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && answer.starts_with("counted ") && errors.is_empty(), "{answer}{errors}");
+}
+
 /// Runs a program of a cluster. It compares its results with those of one process, and prints times.
 fn cluster(command: &mut Command, program: &str) {
     let program = example("cluster").join(program);

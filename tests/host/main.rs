@@ -28,3 +28,5 @@ mod spirv;
 mod stress;
 mod symbols;
 mod trace;
+mod trace_page;
+mod watch;

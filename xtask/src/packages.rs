@@ -81,6 +81,12 @@ pub(crate) const PACKAGES: &[Package] = &[
         required: false,
         purpose: "OpenCL's C++ header, for the C++ example",
     },
+    Package {
+        names: &["chromium"],
+        level: Level::Test,
+        required: false,
+        purpose: "opens the page that clift-report makes",
+    },
     Package { names: &["g++"], level: Level::Test, required: false, purpose: "compiles the C++ example" },
     Package {
         names: &["pocl-opencl-icd"],

@@ -34,7 +34,8 @@ pub(super) fn deb(build: &Build, release: &str) -> Result<()> {
     fs::copy(&package, root.join("tmp/clift.deb"))?;
     in_root("dpkg -i /tmp/clift.deb")?;
     fs::remove_file(root.join("tmp/clift.deb"))?;
-    in_root("clift-info && clinfo -l | grep Clift")?;
+    in_root("CLIFT_TRACE=/tmp/trace.json clift-info && clinfo -l | grep Clift")?;
+    in_root("clift-report /tmp/trace.json -o /tmp/trace.html && rm /tmp/trace.json /tmp/trace.html")?;
     in_root("dpkg -P clift")?;
     let left: Vec<PathBuf> = files(&root)?.difference(&before).cloned().collect();
     ensure!(left.is_empty(), "the package left {left:?}");

@@ -22,7 +22,8 @@ pub(super) fn make(build: &Build) -> Result<Vec<PathBuf>> {
          Description: OpenCL driver for CPUs\n \
          Clift compiles OpenCL C and SPIR-V kernels to vector code for the processor.\n \
          Programs find it through the OpenCL loader.\n .\n \
-         The program clift-info shows what the driver found on a machine, and tests it.\n"
+         The program clift-info shows what the driver found on a machine, and tests it;\n \
+         clift-report makes a page from a trace of what a program did.\n"
     );
     let symbols = format!(
         "Depends: clift (= {})\nSection: debug\nAuto-Built-Package: debug-symbols\nBuild-Ids: {}\n\
@@ -39,13 +40,14 @@ pub(super) fn make(build: &Build) -> Result<Vec<PathBuf>> {
     ])
 }
 
-/// The packages that the library and the program need, as `dpkg-shlibdeps` finds.
+/// The packages that the library and the programs need, as `dpkg-shlibdeps` finds.
 fn dependencies(build: &Build) -> Result<String> {
     let scratch = build.output.join("shlibdeps");
     fs::create_dir_all(scratch.join("debian"))?;
     fs::write(scratch.join("debian/control"), "Source: clift\n\nPackage: clift\nArchitecture: any\n")?;
     let mut command = Command::new("dpkg-shlibdeps");
-    command.current_dir(&scratch).arg("-O").arg(build.library()).arg(build.root.join("usr/bin/clift-info"));
+    command.current_dir(&scratch).arg("-O").arg(build.library());
+    command.args(super::tree::PROGRAMS.map(|program| build.root.join("usr/bin").join(program)));
     let answer = sh::output(&mut command).context("dpkg-shlibdeps failed")?;
     remove(&scratch)?;
     Ok(answer.trim().strip_prefix("shlibs:Depends=").context("dpkg-shlibdeps found nothing")?.to_owned())

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// What to make; all by default.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["deb", "wheel", "rpm"])]
     format: Vec<Format>,
-    /// Pack this library, with the `clift-info` beside it, instead of building them.
+    /// Pack this library, with the programs beside it, instead of building them.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// Make everything twice and compare; install it in a bare Debian root and in a fresh Python environment, use it, and remove it.

@@ -1,4 +1,4 @@
-//! The installed files: the stripped library and program, the registration, the manual page, the documents; and debug symbols.
+//! The installed files: the stripped library and programs, the registration, the manual pages, the documents; and debug symbols.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,18 +10,25 @@ use anyhow::{Context, Result};
 use super::{Build, remove};
 use crate::sh;
 
-/// Makes the trees of a build from a library and the `clift-info` beside it.
+/// The installed programs. Each has a manual page in `packaging/`.
+pub(super) const PROGRAMS: [&str; 2] = ["clift-info", "clift-report"];
+
+/// Makes the trees of a build from a library and the programs beside it.
 pub(super) fn make(build: &Build, library: &Path) -> Result<()> {
     remove(&build.output)?;
-    let program = library.with_file_name("clift-info");
     binary(build, library, "usr/lib/clift/libclift.so", 0o644)?;
-    binary(build, &program, "usr/bin/clift-info", 0o755)?;
     let packaging = sh::root().join("packaging");
+    let mut compressed = vec!["usr/share/doc/clift/changelog".to_owned()];
+    for program in PROGRAMS {
+        binary(build, &library.with_file_name(program), &format!("usr/bin/{program}"), 0o755)?;
+        let page = format!("usr/share/man/man1/{program}.1");
+        text(build, &page, &fs::read_to_string(packaging.join(format!("{program}.1")))?)?;
+        compressed.push(page);
+    }
     text(build, "etc/OpenCL/vendors/clift.icd", "/usr/lib/clift/libclift.so\n")?;
-    text(build, "usr/share/man/man1/clift-info.1", &fs::read_to_string(packaging.join("clift-info.1"))?)?;
     text(build, "usr/share/doc/clift/copyright", &fs::read_to_string(packaging.join("copyright"))?)?;
     text(build, "usr/share/doc/clift/changelog", &changelog(build)?)?;
-    for compressed in ["usr/share/man/man1/clift-info.1", "usr/share/doc/clift/changelog"] {
+    for compressed in compressed {
         sh::run(Command::new("gzip").args(["-9", "-n", "-f"]).arg(build.root.join(compressed)))?;
     }
     // Directories are readable by all, whatever the umask.
