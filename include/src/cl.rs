@@ -16,6 +16,10 @@ pub const CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR: cl_command_buffer_prop
 
 /// What a device can terminate.
 pub type cl_device_terminate_capability_khr = cl_bitfield;
+/// `CL_DEVICE_TERMINATE_CAPABILITY_KHR` in the headers of OpenCL 1.2; `clinfo` asks for both.
+pub const CL_DEVICE_TERMINATE_CAPABILITY_KHR_1X: cl_device_info = 0x200F;
+/// `CL_CONTEXT_TERMINATE_KHR` in these headers.
+pub const CL_CONTEXT_TERMINATE_KHR_1X: cl_uint = 0x2010;
 /// The commands of a context.
 pub const CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR: cl_device_terminate_capability_khr = 1 << 0;
 

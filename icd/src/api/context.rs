@@ -15,6 +15,7 @@ use crate::object::device::Device;
 use crate::object::platform::Platform;
 
 const TERMINATE: cl_context_properties = CL_CONTEXT_TERMINATE_KHR as cl_context_properties;
+const TERMINATE_1X: cl_context_properties = CL_CONTEXT_TERMINATE_KHR_1X as cl_context_properties;
 
 /// `clCreateContext`
 pub fn create(
@@ -79,7 +80,7 @@ fn checked_properties(properties: Properties<cl_context_properties>) -> ClResult
                 ensure(value == CL_FALSE as isize || value == CL_TRUE as isize, InvalidProperty)?;
             }
             // CL_INVALID_PROPERTY if CL_CONTEXT_TERMINATE_KHR is set to CL_TRUE, but not all of the devices support termination: they do
-            TERMINATE => {
+            TERMINATE | TERMINATE_1X => {
                 ensure(value == CL_FALSE as isize || value == CL_TRUE as isize, InvalidProperty)?;
             }
             // CL_INVALID_PROPERTY if a context property name in properties is not a supported property name

@@ -162,7 +162,9 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         | CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR => {
             info.slice(caps::EXTERNAL_MEMORY_TYPES)
         }
-        CL_DEVICE_TERMINATE_CAPABILITY_KHR => info.value(CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR),
+        CL_DEVICE_TERMINATE_CAPABILITY_KHR | CL_DEVICE_TERMINATE_CAPABILITY_KHR_1X => {
+            info.value(CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR)
+        }
         CL_DEVICE_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
         CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use clift_include::cl::{CL_CONTEXT_TERMINATE_KHR, cl_context_properties};
+use clift_include::cl::{CL_CONTEXT_TERMINATE_KHR, CL_CONTEXT_TERMINATE_KHR_1X, cl_context_properties};
 use clift_runtime::enqueue::DeviceEvents;
 use clift_runtime::graph::Termination;
 use parking_lot::Mutex;
@@ -63,7 +63,8 @@ impl Context {
         let (destructors, queues, device_queues, device_events) = Default::default();
         let (addressed, allocations) = Default::default();
         let mut settings = properties.chunks_exact(2);
-        let can_end = settings.any(|pair| pair == [CL_CONTEXT_TERMINATE_KHR as cl_context_properties, 1]);
+        let names = [CL_CONTEXT_TERMINATE_KHR, CL_CONTEXT_TERMINATE_KHR_1X];
+        let can_end = settings.any(|pair| names.iter().any(|&name| pair == [name as cl_context_properties, 1]));
         let termination = can_end.then(Arc::default);
         Self {
             devices,

@@ -30,9 +30,10 @@ fn the_property_permits_it() {
     assert_eq!(clTerminateContextKHR(c), CL_SUCCESS);
     assert_eq!(clTerminateContextKHR(c), CL_CONTEXT_TERMINATED_KHR);
     assert_eq!(clReleaseContext(c), CL_SUCCESS);
-    let capability =
-        info::<cl_bitfield>(|s, v, r| clGetDeviceInfo(device(), CL_DEVICE_TERMINATE_CAPABILITY_KHR, s, v, r));
-    assert_eq!(capability, 1, "CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR");
+    for name in [CL_DEVICE_TERMINATE_CAPABILITY_KHR, CL_DEVICE_TERMINATE_CAPABILITY_KHR_1X] {
+        let capability = info::<cl_bitfield>(|s, v, r| clGetDeviceInfo(device(), name, s, v, r));
+        assert_eq!(capability, 1, "CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR");
+    }
 }
 
 /// Commands end at once, though what they wait for does not; nothing new can be created or enqueued; all can be asked and released.
