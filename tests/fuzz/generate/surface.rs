@@ -30,6 +30,18 @@ fn is_defined(op: &str, a: Elem, b: Elem) -> bool {
     }
 }
 
+/// A template with letters replaced by texts, which are not searched for letters again.
+fn substituted(template: &str, texts: &[(char, &str)]) -> String {
+    let text_of = |letter| texts.iter().find(|(replaced, _)| *replaced == letter).map(|(_, text)| *text);
+    template.chars().fold(String::new(), |mut out, letter| {
+        match text_of(letter) {
+            Some(text) => out.push_str(text),
+            None => out.push(letter),
+        }
+        out
+    })
+}
+
 impl Generator {
     /// What these parts of programs use, at file scope.
     pub(super) fn surface_prelude(&mut self) {
@@ -371,8 +383,10 @@ impl Generator {
                     "for (int i = 0; i < 3; i++) N[i] += N[i + 1];",
                     "(&N)->s3 = X.y; ((private E *)&N)[1] *= 3;",
                 ][self.rng.usize(..7)];
-                let text = text.replace('X', &format!("({x})")).replace('I', &index).replace('E', elem.name());
-                self.line(text.replace('N', &name));
+                // Expressions have capital letters of their own, in the names of macros.
+                let text =
+                    substituted(text, &[('X', &format!("({x})")), ('I', &index), ('E', elem.name()), ('N', &name)]);
+                self.line(text);
                 self.declare(&name, Kind::Value(ty), true, false);
                 return;
             }
