@@ -151,6 +151,9 @@ fn run(program: &Program, name: &str) -> opencl3::Result<Vec<cl_uint>> {
                 .set_global_work_sizes(&[4, 4, 4])
                 .set_local_work_sizes(&[2, 2, 2])
                 .set_global_work_offsets(&[1, 2, 3]);
+        } else if name == "copies" {
+            // With groups of 16, work-items would read what others write without a barrier between.
+            launch.set_global_work_size(COUNT / 2).set_local_work_size(8);
         } else {
             launch.set_global_work_size(COUNT).set_local_work_size(16);
         }
