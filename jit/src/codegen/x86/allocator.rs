@@ -8,6 +8,7 @@ use std::collections::BinaryHeap;
 
 use regalloc2::{Algorithm, Block, Function, OperandKind, Output, RegallocOptions, VReg};
 
+use super::Level;
 use super::code::MachFunc;
 use super::emit;
 use crate::BuildError;
@@ -39,7 +40,7 @@ pub(super) enum Allocator {
 ///
 /// # Errors
 /// [`BuildError::Internal`] when the function breaks a rule of the allocator.
-pub(super) fn allocate(code: &MachFunc, allocator: Allocator) -> Result<Output, BuildError> {
+pub(super) fn allocate(code: &MachFunc, allocator: Allocator, level: Level) -> Result<Output, BuildError> {
     let single_pass = match allocator {
         Allocator::ByCost => use_single_pass(code),
         #[cfg(test)]
@@ -48,7 +49,7 @@ pub(super) fn allocate(code: &MachFunc, allocator: Allocator) -> Result<Output, 
     if single_pass {
         tracing::debug!(target: "clift::time", insts = code.num_insts(), "single-pass register allocator");
     }
-    allocate_by(code, if single_pass { Algorithm::Fastalloc } else { Algorithm::Ion })
+    allocate_by(code, if single_pass { Algorithm::Fastalloc } else { Algorithm::Ion }, level)
 }
 
 /// Whether the thorough allocator would take too long.
@@ -61,12 +62,12 @@ fn use_single_pass(code: &MachFunc) -> bool {
 }
 
 /// As [`allocate`], by a given algorithm.
-fn allocate_by(code: &MachFunc, algorithm: Algorithm) -> Result<Output, BuildError> {
+fn allocate_by(code: &MachFunc, algorithm: Algorithm, level: Level) -> Result<Output, BuildError> {
     let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), algorithm, ..RegallocOptions::default() };
-    let output = regalloc2::run(code, &emit::environment(), &options)
+    let output = regalloc2::run(code, &emit::environment(level), &options)
         .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
     #[cfg(test)]
-    check(code, &output);
+    check(code, &output, level);
     Ok(output)
 }
 
@@ -79,12 +80,12 @@ fn allocate_by(code: &MachFunc, algorithm: Algorithm) -> Result<Output, BuildErr
 /// # Panics
 /// When an operand does not get its value.
 #[cfg(test)]
-fn check(code: &MachFunc, output: &Output) {
+fn check(code: &MachFunc, output: &Output, level: Level) {
     let has_earlier_pred = |block| code.block_preds(block).iter().any(|pred| pred.index() < block.index());
     if !(1..code.num_blocks()).map(Block::new).all(has_earlier_pred) {
         return;
     }
-    let environment = emit::environment();
+    let environment = emit::environment(level);
     let mut checker = regalloc2::checker::Checker::new(code, &environment);
     checker.prepare(output);
     if let Err(errors) = checker.run() {

@@ -1,28 +1,40 @@
-//! The capabilities of 512-bit vectors, for the legalizer.
+//! The capabilities of vectors, for the legalizer.
 
 use clift_kir::ops::{ConvertOp, IntOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Opcode};
 
-use super::Avx512Level;
-use super::select::native_int;
+use super::Level;
+use super::select::{native_int, varying_shift};
 use crate::codegen::legalize::{native_lane, native_leaf};
 use crate::target::caps::{DemotionLimits, VectorCaps};
 use crate::target::processor::ScatteredAccesses;
 
 /// The capabilities at a level: everything that the instruction set supports on lanes of any width.
-pub(super) fn caps(level: Avx512Level, scattered: ScatteredAccesses) -> VectorCaps {
+pub(super) fn caps(level: Level, scattered: ScatteredAccesses) -> VectorCaps {
     let caps = match level {
-        Avx512Level::Skylake => SKYLAKE,
-        Avx512Level::IceLake => ICE_LAKE,
+        Level::Avx2 => AVX2,
+        Level::Skylake => SKYLAKE,
+        Level::IceLake => ICE_LAKE,
     };
     VectorCaps { scattered, ..caps }
 }
 
+const AVX2: VectorCaps = VectorCaps {
+    register_bits: 256,
+    registers: 16,
+    native: |op, _, from, to| native(Level::Avx2, op, from, to),
+    varying_shifts: |op, elem| native_int(Level::Avx2, op, elem.bytes()) && varying_shift(elem.bytes()),
+    any_shuffle: true,
+    any_extension: true,
+    demotion: DemotionLimits::of_registers(16),
+    scattered: ScatteredAccesses::FAST,
+};
+
 const SKYLAKE: VectorCaps = VectorCaps {
     register_bits: 512,
     registers: 32,
-    native: |op, _, from, to| native(Avx512Level::Skylake, op, from, to),
-    varying_shifts: |op, elem| native_int(Avx512Level::Skylake, op, elem.bytes()),
+    native: |op, _, from, to| native(Level::Skylake, op, from, to),
+    varying_shifts: |op, elem| native_int(Level::Skylake, op, elem.bytes()),
     any_shuffle: true,
     any_extension: true,
     demotion: DemotionLimits::of_registers(32),
@@ -30,15 +42,16 @@ const SKYLAKE: VectorCaps = VectorCaps {
 };
 
 const ICE_LAKE: VectorCaps = VectorCaps {
-    native: |op, _, from, to| native(Avx512Level::IceLake, op, from, to),
-    varying_shifts: |op, elem| native_int(Avx512Level::IceLake, op, elem.bytes()),
+    native: |op, _, from, to| native(Level::IceLake, op, from, to),
+    varying_shifts: |op, elem| native_int(Level::IceLake, op, elem.bytes()),
     ..SKYLAKE
 };
 
 /// Whether there are instructions for an op on vectors.
-fn native(level: Avx512Level, op: Opcode, from: Elem, to: Elem) -> bool {
+fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
     let float = matches!(from, Elem::F32 | Elem::F64);
-    let word = |elem: Elem| matches!(elem, Elem::I32 | Elem::I64);
+    let avx512 = level != Level::Avx2;
+    let word = |elem: Elem| elem == Elem::I32 || elem == Elem::I64 && avx512;
     match op.class() {
         OpClass::Int(IntOp::And | IntOp::Or | IntOp::Xor | IntOp::Not) if from == Elem::B1 => true,
         OpClass::Int(IntOp::Udiv | IntOp::Sdiv | IntOp::Urem | IntOp::Srem | IntOp::Ctz | IntOp::Bitrev) => false,
@@ -58,8 +71,9 @@ fn native(level: Avx512Level, op: Opcode, from: Elem, to: Elem) -> bool {
         OpClass::Lane(op) => native_lane(op),
         OpClass::Leaf(op) => native_leaf(op),
         OpClass::Memory(op) => match op {
-            MemoryOp::Load | MemoryOp::Store | MemoryOp::MaskedLoad | MemoryOp::MaskedStore => true,
-            MemoryOp::Gather | MemoryOp::Scatter => from.bits() >= 32,
+            MemoryOp::Load | MemoryOp::Store => true,
+            MemoryOp::MaskedLoad | MemoryOp::MaskedStore => avx512 || from.bits() >= 32,
+            MemoryOp::Gather | MemoryOp::Scatter => avx512 && from.bits() >= 32,
             MemoryOp::Memcpy
             | MemoryOp::Memset
             | MemoryOp::AtomicLoad

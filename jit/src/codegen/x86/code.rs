@@ -55,6 +55,8 @@ pub(super) enum Cond {
     NotEqual = 5,
     BelowOrEqual = 6,
     Above = 7,
+    Parity = 10,
+    NoParity = 11,
     Less = 12,
     GreaterOrEqual = 13,
     LessOrEqual = 14,
@@ -72,6 +74,8 @@ impl Cond {
             Cond::NotEqual => Cond::Equal,
             Cond::BelowOrEqual => Cond::Above,
             Cond::Above => Cond::BelowOrEqual,
+            Cond::Parity => Cond::NoParity,
+            Cond::NoParity => Cond::Parity,
             Cond::Less => Cond::GreaterOrEqual,
             Cond::GreaterOrEqual => Cond::Less,
             Cond::LessOrEqual => Cond::Greater,
@@ -298,6 +302,8 @@ pub(super) struct MachFunc {
     pub(super) insts: Vec<MachInst>,
     pub(super) blocks: Vec<LaidOutBlock>,
     vregs: usize,
+    /// Bytes of a vector register.
+    vector_bytes: u32,
 }
 
 /// A block at its final place.
@@ -312,7 +318,7 @@ pub(super) struct LaidOutBlock {
 
 impl MachFunc {
     /// Lays out blocks in the given order, with cold blocks last.
-    pub(super) fn new(blocks: Vec<MachBlock>, order: &[usize], vregs: usize) -> MachFunc {
+    pub(super) fn new(blocks: Vec<MachBlock>, order: &[usize], vregs: usize, vector_bytes: u32) -> MachFunc {
         let (cold, warm): (Vec<usize>, Vec<usize>) =
             order.iter().copied().partition(|&block| blocks[block].cold && block != order[0]);
         let mut place = vec![0; blocks.len()];
@@ -335,7 +341,7 @@ impl MachFunc {
                 laid[succ.index()].preds.push(Block::new(block));
             }
         }
-        MachFunc { insts, blocks: laid, vregs }
+        MachFunc { insts, blocks: laid, vregs, vector_bytes }
     }
 
     fn block(&self, block: Block) -> &LaidOutBlock {
@@ -398,7 +404,7 @@ impl Function for MachFunc {
 
     fn spillslot_size(&self, class: RegClass) -> usize {
         match class {
-            RegClass::Float => 8,
+            RegClass::Float => self.vector_bytes as usize / 8,
             RegClass::Int | RegClass::Vector => 1,
         }
     }

@@ -5,6 +5,7 @@
 
 use regalloc2::{Allocation, AllocationKind, Block, Edit, Inst, InstOrEdit, MachineEnv, Output, PReg, PRegSet};
 
+use super::Level;
 use super::code::{
     AtomicUpdate, BaseOperand, CALLEE_SAVED, Cond, GPR, InstKind, MASK, MachFunc, RAX, RegField, RmField, RowInst, ZMM,
 };
@@ -13,15 +14,15 @@ use super::oracle;
 use super::pool::{ALIGN, ConstantPool};
 use super::table::{
     ADD, CALL_JUMP, CMOVCC, CMP, CMPXCHG, CMPXCHG8, KMOVQ, KMOVQ_TO, KXNORQ, LEA, MOV, MOV_TO, MOVSX8, MOVSX16, MOVSXD,
-    MOVZX8, MOVZX16, VMOVAPS, VMOVUPS, VMOVUPS_TO, VPTERNLOGD, VPXORD,
+    MOVZX8, MOVZX16, VMOVAPS, VMOVUPS, VMOVUPS_TO, VPCMPEQD, VPTERNLOGD, VPXORD,
 };
 
 const STACK_POINTER: u8 = 4;
 
 /// The allocatable registers. Mask register 0 cannot be allocated: as a mask operand it means that there is no mask.
-pub(super) fn environment() -> MachineEnv {
+pub(super) fn environment(level: Level) -> MachineEnv {
     let set = |numbers: &[usize], class| numbers.iter().map(|&number| PReg::new(number, class)).collect::<PRegSet>();
-    let vectors: Vec<usize> = (0..32).collect();
+    let vectors: Vec<usize> = (0..if level == Level::Avx2 { 16 } else { 32 }).collect();
     let callee_saved = CALLEE_SAVED.map(usize::from);
     MachineEnv {
         preferred_regs_by_class: [
@@ -47,8 +48,9 @@ pub(super) struct Emitted {
 }
 
 /// Emits a function after register allocation. `variables` is the size of the kernel's variables in bytes.
-pub(super) fn emit(func: &MachFunc, output: &Output, pool: &ConstantPool, variables: u32) -> Emitted {
+pub(super) fn emit(func: &MachFunc, output: &Output, pool: &ConstantPool, variables: u32, level: Level) -> Emitted {
     let mut emitter = Emitter {
+        level,
         func,
         output,
         code: Vec::new(),
@@ -86,6 +88,7 @@ struct JumpTable {
 }
 
 struct Emitter<'a> {
+    level: Level,
     func: &'a MachFunc,
     output: &'a Output,
     code: Vec<u8>,
@@ -135,6 +138,11 @@ impl Emitter<'_> {
 
     fn two(&mut self, row: InstRow, size: OperandSize, reg: u8, rm: RmOperand) {
         self.put(InstEncoding::new(row, size, reg, rm));
+    }
+
+    /// The form of a vector instruction that the machine has.
+    fn vector_row(&self, row: InstRow) -> InstRow {
+        if self.level == Level::Avx2 { row.as_vex() } else { row }
     }
 
     /// A stack slot in the frame.
@@ -196,7 +204,10 @@ impl Emitter<'_> {
         let number = |allocation: Allocation| allocation.as_reg().map(|register| register.hw_enc() as u8);
         let (load, store, copy, size) = match class {
             Some(class) if class == GPR => (MOV, MOV_TO, MOV, OperandSize::S64),
-            Some(class) if class == ZMM => (VMOVUPS, VMOVUPS_TO, VMOVAPS, OperandSize::Z),
+            Some(class) if class == ZMM => {
+                let size = OperandSize::vector(8 * self.level.vector_bytes());
+                (self.vector_row(VMOVUPS), self.vector_row(VMOVUPS_TO), self.vector_row(VMOVAPS), size)
+            }
             Some(_) => (KMOVQ, KMOVQ_TO, KMOVQ, OperandSize::X),
             None => unreachable!("broken invariant: a move from memory to memory"),
         };
@@ -227,7 +238,7 @@ impl Emitter<'_> {
                 let number = register(0);
                 self.put(InstEncoding {
                     second: Some(number),
-                    ..InstEncoding::new(VPXORD, OperandSize::X, number, RmOperand::Register(number))
+                    ..InstEncoding::new(self.vector_row(VPXORD), OperandSize::X, number, RmOperand::Register(number))
                 });
             }
             InstKind::Ones if registers[0].as_reg().is_some_and(|register| register.class() == MASK) => {
@@ -236,6 +247,11 @@ impl Emitter<'_> {
                     second: Some(number),
                     ..InstEncoding::new(KXNORQ, OperandSize::X, number, RmOperand::Register(number))
                 });
+            }
+            InstKind::Ones if self.level == Level::Avx2 => {
+                let number = register(0);
+                let encoding = InstEncoding::new(VPCMPEQD, OperandSize::Y, number, RmOperand::Register(number));
+                self.put(InstEncoding { second: Some(number), ..encoding });
             }
             InstKind::Ones => {
                 let number = register(0);

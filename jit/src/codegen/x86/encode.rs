@@ -1,8 +1,7 @@
 //! Encoding of x86-64 instructions: rows of the instruction table to bytes.
 //!
 //! There are three formats: the legacy encoding for scalar integers, VEX for masks and scalar instructions of three operands, and
-//! EVEX for vectors and scalar floats. Displacements always have 32 bits. Reference: Intel's Software Developer's Manual, volume
-//! 2.
+//! EVEX, or VEX without AVX-512, for vectors and scalar floats. Reference: Intel's Software Developer's Manual, volume 2.
 //!
 //! Deliberately not here: the list of instructions (`table.rs`), and the assignment of operands to fields (`code.rs`).
 
@@ -15,6 +14,21 @@ pub(super) enum InstFormat {
     Vex(bool),
     /// A four-byte EVEX prefix, and the vector lengths that the instruction supports.
     Evex(Lengths),
+    /// An EVEX prefix, or by [`InstRow::as_vex`] a VEX prefix with its W bit.
+    Either(Lengths, VexWide),
+    /// A VEX prefix of a vector instruction.
+    VexVector(Lengths),
+    /// As `VexVector`; the mask is a fourth register.
+    VexBlend,
+}
+
+/// The W bit of the VEX form of an instruction that has an EVEX form, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VexWide {
+    /// As in the EVEX form, or ignored.
+    Same,
+    /// Clear.
+    Clear,
 }
 
 /// The vector lengths that an instruction supports.
@@ -24,6 +38,10 @@ pub(super) enum Lengths {
     All,
     /// 128 bits: one operand is a single lane.
     X,
+    /// 128 and 256 bits.
+    XY,
+    /// 256 bits.
+    Y,
     /// 256 and 512 bits: the instruction moves 128-bit parts.
     YZ,
     /// 512 bits.
@@ -36,6 +54,8 @@ impl Lengths {
         match self {
             Lengths::All => true,
             Lengths::X => size.length() == 0,
+            Lengths::XY => size.length() < 2,
+            Lengths::Y => size.length() == 1,
             Lengths::YZ => size.length() > 0,
             Lengths::Z => size.length() == 2,
         }
@@ -76,12 +96,30 @@ pub(super) struct InstRow {
 impl InstRow {
     /// Whether the register field extends the opcode, as in shifts of vectors by an immediate.
     pub(super) fn has_digit(self) -> bool {
-        matches!((self.format, self.map, self.opcode), (InstFormat::Evex(_), Map::M0F, 0x71..=0x73))
+        self.is_vector() && self.map == Map::M0F && matches!(self.opcode, 0x71..=0x73)
+    }
+
+    /// Whether it is a vector instruction with an EVEX prefix.
+    pub(super) fn is_evex(self) -> bool {
+        matches!(self.format, InstFormat::Evex(_) | InstFormat::Either(..))
     }
 
     /// Whether it is a vector instruction.
-    pub(super) fn is_evex(self) -> bool {
-        matches!(self.format, InstFormat::Evex(_))
+    pub(super) fn is_vector(self) -> bool {
+        self.is_evex() || matches!(self.format, InstFormat::VexVector(_) | InstFormat::VexBlend)
+    }
+
+    /// The form with a VEX prefix of an instruction that has one.
+    pub(super) fn as_vex(self) -> InstRow {
+        match self.format {
+            InstFormat::Either(lengths, wide) => InstRow {
+                format: InstFormat::VexVector(lengths),
+                wide: self.wide && wide == VexWide::Same,
+                ..self
+            },
+            InstFormat::Legacy | InstFormat::Vex(_) | InstFormat::VexVector(_) | InstFormat::VexBlend => self,
+            InstFormat::Evex(_) => unreachable!("broken invariant: {} needs AVX-512", self.name),
+        }
     }
 }
 
@@ -202,9 +240,9 @@ impl InstEncoding {
 
     /// The extension bits of the register or memory operand: X for the index or a high vector register, and B for the base.
     fn extensions(&self) -> (bool, bool) {
-        let vector = self.row.is_evex();
+        let evex = self.row.is_evex();
         match self.rm {
-            RmOperand::Register(number) => (vector && number & 16 != 0, number & 8 != 0),
+            RmOperand::Register(number) => (evex && number & 16 != 0, number & 8 != 0),
             RmOperand::Memory(base, index, _) => (index.is_some_and(|(index, _)| index & 8 != 0), base & 8 != 0),
             RmOperand::Lanes(index, base) => (index & 8 != 0, base.is_some_and(|(base, _)| base & 8 != 0)),
             RmOperand::Code(_) => (false, false),
@@ -257,13 +295,23 @@ impl InstEncoding {
                     Map::M0F3A => code.extend([0x0f, 0x3a]),
                 }
             }
-            InstFormat::Vex(long) => {
+            InstFormat::Vex(_) | InstFormat::VexVector(_) | InstFormat::VexBlend => {
+                let long = match row.format {
+                    InstFormat::Vex(long) => long,
+                    _ => self.size.length() == 1,
+                };
                 let wide = row.wide || self.size == OperandSize::S64;
-                code.push(0xc4);
-                code.push(inverted(self.reg & 8 != 0, 7) | inverted(x, 6) | inverted(b, 5) | map);
-                code.push(u8::from(wide) << 7 | (!second & 15) << 3 | u8::from(long) << 2 | prefix);
+                let last = (!second & 15) << 3 | u8::from(long) << 2 | prefix;
+                if wide || x || b || row.map != Map::M0F {
+                    code.push(0xc4);
+                    code.push(inverted(self.reg & 8 != 0, 7) | inverted(x, 6) | inverted(b, 5) | map);
+                    code.push(u8::from(wide) << 7 | last);
+                } else {
+                    code.push(0xc5);
+                    code.push(inverted(self.reg & 8 != 0, 7) | last);
+                }
             }
-            InstFormat::Evex(lengths) => {
+            InstFormat::Evex(lengths) | InstFormat::Either(lengths, _) => {
                 assert!(lengths.have(self.size), "broken invariant: {} of {:?}", row.name, self.size);
                 code.push(0x62);
                 code.push(
@@ -295,7 +343,7 @@ impl InstEncoding {
             RmOperand::Register(number) => code.push(0xc0 | reg | number & 7),
             RmOperand::Code(target) => {
                 code.push(reg | BASE_POINTER);
-                let trailing = self.immediate.map_or(0, |(_, bytes)| bytes);
+                let trailing = self.immediate.map_or(u8::from(row.format == InstFormat::VexBlend), |(_, bytes)| bytes);
                 fixup = Some(Fixup { at: code.len() as u32, trailing, target });
                 code.extend([0; 4]);
             }
@@ -334,6 +382,9 @@ impl InstEncoding {
                     None => code.extend(disp.to_le_bytes()),
                 }
             }
+        }
+        if row.format == InstFormat::VexBlend {
+            code.push(self.mask.unwrap_or(0) << 4);
         }
         if let Some((value, bytes)) = self.immediate {
             code.extend(&value.to_le_bytes()[..usize::from(bytes)]);

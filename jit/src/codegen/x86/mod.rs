@@ -1,4 +1,5 @@
-//! The x86 backend: compiles legal functions to x86-64 machine code with 512-bit vectors and mask registers.
+//! The x86 backend: compiles legal functions to x86-64 machine code with vectors of 512 bits and mask registers, or with vectors
+//! of 256 bits, whose masks are vectors.
 //!
 //! | step | module | result |
 //! |---|---|---|
@@ -7,8 +8,7 @@
 //! | allocation | `allocator` | physical registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, followed by the constants (`pool`) |
 //!
-//! It requires AVX-512 as in Skylake's server processors, or more ([`Avx512Level`]). The `cranelift` backend serves all other
-//! machines. Both put their code into memory through Cranelift's JIT module.
+//! It requires AVX2 as in Haswell, or more ([`Level`]). The `cranelift` backend serves all other machines. Both put their code into memory through Cranelift's JIT module.
 //!
 //! Deliberately not here: expansions that follow from the width of vectors alone (see `legalize`), and the choice of the number
 //! of lanes (see `spmd`).
@@ -49,46 +49,65 @@ use allocator::Allocator;
 pub(crate) struct X86Backend {
     /// Puts the code into executable memory.
     cranelift: &'static CraneliftBackend,
-    level: Avx512Level,
+    level: Level,
     caps: VectorCaps,
     allocator: Allocator,
 }
 
-/// The AVX-512 extensions of a machine.
+/// The vector extensions of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Avx512Level {
-    /// As in the servers of Skylake and Cascade Lake: F, VL, BW, DQ and CD.
+pub(crate) enum Level {
+    /// As in Haswell and Zen: AVX2 with fused multiply-adds and conversions of halves.
+    Avx2,
+    /// AVX-512 as in the servers of Skylake and Cascade Lake: F, VL, BW, DQ and CD.
     Skylake,
     /// As in Ice Lake and Zen 4: also byte permutations and population counts.
     IceLake,
 }
 
-/// The level of the host, if it has AVX-512.
+impl Level {
+    /// Bytes of a vector register.
+    fn vector_bytes(self) -> u32 {
+        match self {
+            Level::Avx2 => 32,
+            Level::Skylake | Level::IceLake => 64,
+        }
+    }
+}
+
+/// The level of the host, if the backend supports it.
 #[cfg(target_arch = "x86_64")]
-fn level() -> Option<Avx512Level> {
-    let least = is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512cd")
+fn level() -> Option<Level> {
+    let common = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt");
-    let more = is_x86_feature_detected!("avx512vbmi")
+    let skylake = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512cd");
+    let ice_lake = is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512bitalg")
         && is_x86_feature_detected!("avx512vpopcntdq");
-    least.then_some(if more { Avx512Level::IceLake } else { Avx512Level::Skylake })
+    common.then_some(match (skylake, ice_lake) {
+        (false, _) => Level::Avx2,
+        (true, false) => Level::Skylake,
+        (true, true) => Level::IceLake,
+    })
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn level() -> Option<Avx512Level> {
+fn level() -> Option<Level> {
     None
 }
 
 /// Bytes of a vector of this backend, if the host supports the backend.
 pub(crate) fn vector_bytes() -> Option<u32> {
-    level().map(|_| 64)
+    level().map(Level::vector_bytes)
 }
 
 impl X86Backend {
@@ -107,8 +126,8 @@ impl X86Backend {
     ///
     /// # Errors
     /// As [`CraneliftBackend::host`].
-    pub(crate) fn at(level: Avx512Level) -> Result<&'static X86Backend, BuildError> {
-        static LEVELS: [OnceLock<X86Backend>; 2] = [OnceLock::new(), OnceLock::new()];
+    pub(crate) fn at(level: Level) -> Result<&'static X86Backend, BuildError> {
+        static LEVELS: [OnceLock<X86Backend>; 3] = [const { OnceLock::new() }; 3];
         let cranelift = CraneliftBackend::host()?;
         let caps = caps::caps(level, ScatteredAccesses::host());
         Ok(LEVELS[level as usize].get_or_init(|| X86Backend { cranelift, level, caps, allocator: Allocator::ByCost }))
@@ -117,6 +136,16 @@ impl X86Backend {
 
 #[cfg(test)]
 impl X86Backend {
+    /// The backends for the levels below the host's, which it supports, too.
+    pub(crate) fn lower_levels() -> Result<Vec<&'static X86Backend>, BuildError> {
+        let lower: &[Level] = match level() {
+            None | Some(Level::Avx2) => &[],
+            Some(Level::Skylake) => &[Level::Avx2],
+            Some(Level::IceLake) => &[Level::Avx2, Level::Skylake],
+        };
+        lower.iter().map(|&level| Self::at(level)).collect()
+    }
+
     /// As [`Self::host`], with the single-pass register allocator for all functions and values in stack slots wherever possible, and
     /// for a processor whose gathers and scatters are slow.
     pub(crate) fn single_pass() -> Result<Option<&'static X86Backend>, BuildError> {
@@ -134,8 +163,9 @@ impl X86Backend {
 impl Backend for X86Backend {
     fn name(&self) -> &'static str {
         match self.level {
-            Avx512Level::Skylake => "x86, as Skylake",
-            Avx512Level::IceLake => "x86",
+            Level::Avx2 => "x86, as Haswell",
+            Level::Skylake => "x86, as Skylake",
+            Level::IceLake => "x86",
         }
     }
 
@@ -177,7 +207,7 @@ const MAX_FRAME: u32 = 1 << 20;
 
 /// A session of this backend.
 struct X86Session {
-    level: Avx512Level,
+    level: Level,
     allocator: Allocator,
     memory: CodeMemory,
     lists_code: bool,
@@ -187,12 +217,12 @@ struct X86Session {
 impl Session for X86Session {
     fn define(&mut self, name: &str, func: &Function, data: &ProgramData) -> Result<DefinedFunction, BuildError> {
         let select::Selected { code, pool, variables } = select::run(func, data, self.level);
-        let output = allocator::allocate(&code, self.allocator)?;
+        let output = allocator::allocate(&code, self.allocator, self.level)?;
         let frame = u64::from(variables) + 8 * output.num_spillslots as u64;
         if frame > MAX_FRAME.into() {
             return Err(frame_too_large(frame, MAX_FRAME));
         }
-        let emitted = emit::emit(&code, &output, &pool, variables);
+        let emitted = emit::emit(&code, &output, &pool, variables, self.level);
         let places: Places = emitted.marks.iter().map(|&(at, loc)| (at as u32, loc.into())).collect();
         if self.lists_code {
             let mut starts: Vec<u32> = emitted.starts.iter().map(|&start| start as u32).collect();

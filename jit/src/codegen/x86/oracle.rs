@@ -47,6 +47,9 @@ pub(super) fn compare(encoding: &InstEncoding, bytes: &[u8]) -> Result<(), Strin
     if let Some(second) = encoding.second {
         expect(has(second), "the second operand")?;
     }
+    if encoding.row.format == InstFormat::VexBlend {
+        expect(encoding.mask.is_some_and(has), "the mask")?;
+    }
     if encoding.row.is_evex() {
         let mask = (instruction.op_mask() != Register::None).then(|| instruction.op_mask().number() as u8);
         expect(mask == encoding.mask, "the mask")?;
@@ -67,7 +70,8 @@ fn operands(instruction: &Instruction) -> usize {
 /// immediate. Not for legacy instructions.
 fn given(encoding: &InstEncoding) -> usize {
     let digit = usize::from(encoding.row.has_digit());
-    2 - digit + usize::from(encoding.second.is_some()) + usize::from(encoding.immediate.is_some())
+    let blends = usize::from(encoding.row.format == InstFormat::VexBlend);
+    2 - digit + usize::from(encoding.second.is_some()) + usize::from(encoding.immediate.is_some()) + blends
 }
 
 fn expect(holds: bool, what: &str) -> Result<(), String> {

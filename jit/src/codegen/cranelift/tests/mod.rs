@@ -19,7 +19,7 @@ use clift_kir::{Block, BlockCall, Builder, Function, IntCond, MemInfo, Module, S
 use super::{CraneliftBackend, isa};
 use crate::BuildError;
 use crate::codegen::data::ProgramData;
-use crate::codegen::x86::{Avx512Level, X86Backend};
+use crate::codegen::x86::X86Backend;
 use crate::codegen::{AcceptedStage, Backend, KernelCode, KernelFunction, demote, legalize};
 use crate::target::caps::VectorCaps;
 
@@ -36,10 +36,10 @@ pub(super) struct CompiledFunction {
 fn backends() -> Vec<&'static dyn Backend> {
     let cranelift: &dyn Backend = CraneliftBackend::host().unwrap();
     let x86 = X86Backend::host().unwrap().map(|backend| -> &dyn Backend { backend });
-    // The host also supports the lower level.
-    let older = x86.map(|_| -> &dyn Backend { X86Backend::at(Avx512Level::Skylake).unwrap() });
+    // The host also supports all lower levels.
+    let lower = X86Backend::lower_levels().unwrap().into_iter().map(|backend| -> &dyn Backend { backend });
     let single_pass = X86Backend::single_pass().unwrap().map(|backend| -> &dyn Backend { backend });
-    [Some(cranelift), x86, older, single_pass].into_iter().flatten().collect()
+    [Some(cranelift), x86, single_pass].into_iter().flatten().chain(lower).collect()
 }
 
 /// Legalizes and compiles a looped function of a module.

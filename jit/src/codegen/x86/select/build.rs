@@ -5,6 +5,7 @@ use regalloc2::{Operand, PReg, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 
 use super::{AddressBase, ExtraOperands, Immediate, NO_DIGIT, RegMem, Selector};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{BaseOperand, Cond, GPR, InstKind, MachInst, RegField, RmField, RowInst, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -38,6 +39,7 @@ impl Selector<'_> {
         source: RegMem,
         more: ExtraOperands,
     ) {
+        let row = if self.level == Level::Avx2 { row.as_vex() } else { row };
         let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
         let mut add = |operand: Operand| {
             operands.push(operand);
@@ -85,7 +87,7 @@ impl Selector<'_> {
             // The source operand has the register field, so the result is in the other one.
             (Some(at), true, _) => source = RmField::Operand(at),
             (Some(at), false, NO_DIGIT) => field = RegField::Operand(at),
-            (Some(at), false, _) if row.is_evex() => second = Some(at),
+            (Some(at), false, _) if row.is_vector() => second = Some(at),
             (Some(at), false, _) => source = RmField::Operand(at),
         }
         let ExtraOperands { zeroing, immediate, .. } = more;

@@ -73,8 +73,17 @@ impl Selector<'_> {
 
     /// The edge to the only successor of the current block.
     fn straight(&mut self, call: &BlockCall) -> MachEdge {
-        let args = call.args.iter().map(|&arg| self.get(arg)).collect();
+        let args = call.args.iter().map(|&arg| self.edge_argument(arg)).collect();
         MachEdge { to: self.targets[call.block], args }
+    }
+
+    /// A value that an edge carries. Masks that are vectors have the form of block parameters.
+    fn edge_argument(&mut self, value: Value) -> VReg {
+        let ty = self.legal.dfg.ty(value);
+        if self.masks_are_vectors() && ty.is_bool() && ty.is_vector() {
+            return self.mask_lanes(value, super::avx2::param_bytes(ty.lanes()));
+        }
+        self.get(value)
     }
 
     /// A new block; it is cold if the current block or its target is.

@@ -7,6 +7,7 @@ use regalloc2::VReg;
 
 use super::float::predicate;
 use super::{ExtraOperands, NO_DIGIT, RegMem, Selector, broadcast_row, size, wrong_imm};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -24,7 +25,7 @@ fn narrowing(from: u32, to: u32) -> InstRow {
 }
 
 /// Extension of lanes, by their bytes before and after.
-fn widening(from: u32, to: u32, signed: bool) -> InstRow {
+pub(super) fn widening(from: u32, to: u32, signed: bool) -> InstRow {
     match (from, to, signed) {
         (1, 2, true) => t::VPMOVSXBW,
         (1, 4, true) => t::VPMOVSXBD,
@@ -97,6 +98,7 @@ impl Selector<'_> {
         let a = self.get(data.args[0]);
         let longer = size(from).max(size(to));
         let register = match op {
+            O::Itrunc if from.is_vector() && self.level == Level::Avx2 => self.truncated(a, from, to),
             O::Itrunc if from.is_vector() => {
                 let result = self.fresh(ZMM);
                 let row = narrowing(from.elem.bytes(), to.elem.bytes());
@@ -118,6 +120,17 @@ impl Selector<'_> {
                 8 => self.g1(t::MOVSX8, size(to), RegMem::Register(a)),
                 16 => self.g1(t::MOVSX16, size(to), RegMem::Register(a)),
                 _ => self.g1(t::MOVSXD, OperandSize::S64, RegMem::Register(a)),
+            },
+            O::FptoS | O::FptoU if self.level == Level::Avx2 => {
+                let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
+                match from.is_vector() {
+                    true => self.lanes_to_int(a, from, op == O::FptoS, saturates),
+                    false => self.scalar_to_int(a, from, to, op == O::FptoS),
+                }
+            }
+            O::StoFp | O::UtoFp if self.level == Level::Avx2 => match from.is_vector() {
+                true => self.lanes_to_float(a, from, to, op == O::StoFp),
+                false => self.scalar_to_float(a, from, to, op == O::StoFp),
             },
             O::FptoS | O::FptoU => {
                 let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
@@ -160,6 +173,9 @@ impl Selector<'_> {
 
     /// A Boolean or mask as 0 and 1, or as 0 and -1.
     fn bool_to_lanes(&mut self, a: VReg, to: Type, signed: bool) -> VReg {
+        if to.is_vector() && self.masks_are_vectors() {
+            return self.mask_to_integers(a, to, signed);
+        }
         match (to.is_vector(), signed) {
             (true, true) => self.v1(mask_to_lanes(to.elem.bytes()), size(to), RegMem::Register(a)),
             (true, false) => {

@@ -11,6 +11,7 @@ use regalloc2::VReg;
 
 use super::float::{CMP, FMA213, FMA231, FloatRows, MUL, of, predicate};
 use super::{ExtraOperands, RegMem, Selector, size};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{MASK, ZMM};
 use crate::codegen::x86::table as t;
 
@@ -24,7 +25,7 @@ const RECIPROCAL_ROOT: FloatRows = [t::VRSQRT14PS, t::VRSQRT14PD, t::VRSQRT14SS,
 impl Selector<'_> {
     /// Whether the operation's flags permit an estimate.
     pub(super) fn may_estimate(&self, inst: Inst) -> bool {
-        matches!(self.legal.dfg.inst(inst).imm, Imm::Fp(flags) if flags.contains(FpFlags::ESTIMATE))
+        self.level != Level::Avx2 && matches!(self.legal.dfg.inst(inst).imm, Imm::Fp(flags) if flags.contains(FpFlags::ESTIMATE))
     }
 
     /// x / y.

@@ -4,7 +4,8 @@ use clift_kir::ops::FloatOp;
 use clift_kir::{Elem, FloatCond, FpFlags, Imm, Inst, Opcode, Type, Value};
 use regalloc2::VReg;
 
-use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
+use super::{ExtraOperands, Immediate, RegMem, Selector, size, wrong_imm};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{GPR, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -115,6 +116,9 @@ impl Selector<'_> {
                 let mask = self.compare_floats(cond, ty, args[0], args[1], None);
                 if ty.is_vector() {
                     mask
+                } else if self.masks_are_vectors() {
+                    let lane = self.first_lane(mask, Type::I32);
+                    self.g_imm(Immediate::And, OperandSize::S32, lane, 1)
                 } else {
                     self.make(GPR, t::KMOVQ_TO_SCALAR, OperandSize::X, RegMem::Register(mask), ExtraOperands::default())
                 }
@@ -130,6 +134,10 @@ impl Selector<'_> {
         let b = self.operand(b);
         let immediate = Some((predicate(cond), 1));
         let more = ExtraOperands { second: Some(a), mask, immediate, ..ExtraOperands::default() };
+        if self.masks_are_vectors() {
+            let result = self.make(ZMM, of(&CMP, ty), size(ty), b, more);
+            return self.as_mask(result, ty.elem.bytes());
+        }
         self.make(MASK, of(&CMP, ty), size(ty), b, more)
     }
 
@@ -200,6 +208,13 @@ impl Selector<'_> {
     fn copy_sign(&mut self, ty: Type, a: Value, b: Value) -> VReg {
         let (a, b) = (self.get(a), self.get(b));
         let signs = self.lanes_of(ty.with_lanes(2), sign(ty));
+        if self.level == Level::Avx2 {
+            let size = size(ty);
+            let signs = self.v1(t::VMOVUPS, size, signs);
+            let magnitude = self.v2(t::VPANDN, size, signs, RegMem::Register(a));
+            let sign = self.v2(t::VPANDD, size, signs, RegMem::Register(b));
+            return self.v2(t::VPORD, size, magnitude, RegMem::Register(sign));
+        }
         let row = if ty.elem == Elem::F64 { t::VPTERNLOGQ } else { t::VPTERNLOGD };
         // Bitwise: `b` where the third operand is set, else `a`.
         let more =
@@ -257,7 +272,7 @@ impl Selector<'_> {
             immediate: Some((predicate(FloatCond::Uno), 1)),
             ..ExtraOperands::default()
         };
-        let is_nan = self.make(MASK, of(&CMP, ty), size(ty), RegMem::Register(b), more);
+        let is_nan = self.make(if self.masks_are_vectors() { ZMM } else { MASK }, of(&CMP, ty), size(ty), RegMem::Register(b), more);
         self.blend(ty, is_nan, a, chosen)
     }
 }

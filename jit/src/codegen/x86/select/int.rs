@@ -40,6 +40,7 @@ impl Selector<'_> {
             return;
         }
         let register = match (ty.is_bool(), ty.is_vector()) {
+            (true, true) if self.masks_are_vectors() => self.vector_mask_op(op, inst),
             (true, true) => self.mask_op(op, inst),
             (true, false) => self.bool_op(op, inst),
             (false, true) => self.vector_int(op, inst, ty),

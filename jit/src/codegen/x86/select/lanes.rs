@@ -12,7 +12,7 @@ use super::float::is_lanewise as is_lanewise_float;
 use super::vectors::is_lanewise as is_lanewise_int;
 use super::{ExtraOperands, Immediate, NO_DIGIT, RegMem, Selector, class, size, wrong_imm};
 use crate::codegen::not_legal;
-use crate::codegen::x86::Avx512Level;
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{Cond, GPR, MASK, MachInst, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -144,6 +144,10 @@ impl Selector<'_> {
             }
             O::MaskBits => {
                 let a = self.get(data.args[0]);
+                if self.masks_are_vectors() {
+                    let bits = self.bits_of_vector_mask(a, self.arg_type(inst, 0).lanes());
+                    return self.set(inst, bits);
+                }
                 let all = self.bits_of_mask(a);
                 match self.arg_type(inst, 0).lanes() {
                     64 => all,
@@ -158,6 +162,9 @@ impl Selector<'_> {
 
     /// `a` where the mask is true, else `b`; for scalars the first bit decides.
     pub(super) fn blend(&mut self, ty: Type, mask: VReg, a: VReg, b: VReg) -> VReg {
+        if self.masks_are_vectors() {
+            return self.vector_blend(ty, mask, a, b);
+        }
         let more = ExtraOperands { second: Some(b), mask: Some(mask), ..ExtraOperands::default() };
         self.make(ZMM, blend_row(ty.elem.bytes()), size(ty), RegMem::Register(a), more)
     }
@@ -192,6 +199,9 @@ impl Selector<'_> {
             && let Some(register) = self.chosen_extreme(args[0], args[1], args[2])
         {
             return register;
+        }
+        if class(to) != GPR && self.masks_are_vectors() {
+            return self.vector_select(inst, to);
         }
         let cond = self.get(args[0]);
         if class(to) == GPR {
@@ -233,6 +243,9 @@ impl Selector<'_> {
 
     /// Sets the flags by a mask and returns the condition on them.
     pub(super) fn test_mask(&mut self, inst: Inst) -> Cond {
+        if self.masks_are_vectors() {
+            return self.test_vector_mask(inst);
+        }
         let data = self.legal.dfg.inst(inst);
         let mask = self.get(data.args[0]);
         let lanes = self.arg_type(inst, 0).lanes();
@@ -261,6 +274,9 @@ impl Selector<'_> {
     }
 
     fn splat(&mut self, a: VReg, to: Type) -> VReg {
+        if self.masks_are_vectors() {
+            return self.vector_splat(a, to);
+        }
         if to.is_bool() {
             return self.mask_of_bool(a);
         }
@@ -329,7 +345,10 @@ impl Selector<'_> {
     fn extract(&mut self, a: VReg, from: Type, lane: u32) -> VReg {
         let to = from.lane();
         if from.is_bool() {
-            let all = self.bits_of_mask(a);
+            let all = match self.masks_are_vectors() {
+                true => self.bits_of_vector_mask(a, from.lanes()),
+                false => self.bits_of_mask(a),
+            };
             let moved = match lane {
                 0 => all,
                 lane => self.g_digit(t::SHIFT_IMM, 5, OperandSize::S64, all, Some((lane.into(), 1))),
@@ -344,6 +363,10 @@ impl Selector<'_> {
             self.push_row(row, OperandSize::S32, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
             return result;
         }
+        if self.masks_are_vectors() {
+            let (a, lane) = self.quarter(a, from, lane);
+            return self.extract_word(a, from, lane);
+        }
         let first = match lane {
             0 => a,
             lane => {
@@ -355,6 +378,9 @@ impl Selector<'_> {
     }
 
     fn insert(&mut self, a: VReg, element: VReg, ty: Type, lane: u32) -> VReg {
+        if self.masks_are_vectors() {
+            return self.vector_insert(a, element, ty, lane);
+        }
         if ty.is_bool() {
             let all = self.bits_of_mask(a);
             let others = self.number(!(1i64 << lane), 64);
@@ -372,7 +398,10 @@ impl Selector<'_> {
     }
 
     /// A vector of scalars.
-    fn vector(&mut self, parts: &[VReg], to: Type) -> VReg {
+    pub(super) fn vector(&mut self, parts: &[VReg], to: Type) -> VReg {
+        if to.is_bool() && self.masks_are_vectors() {
+            return self.vector_mask_of(parts);
+        }
         if to.is_bool() {
             let mut all = parts[0];
             for (lane, &part) in parts.iter().enumerate().skip(1) {
@@ -424,7 +453,7 @@ impl Selector<'_> {
     }
 
     /// Shuffles lanes of two vectors by number.
-    fn shuffle(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32]) -> VReg {
+    pub(super) fn shuffle(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32]) -> VReg {
         let count = from.lanes();
         if lanes.iter().all(|&lane| lane >= count) {
             let lanes: Vec<u32> = lanes.iter().map(|&lane| lane - count).collect();
@@ -470,8 +499,11 @@ impl Selector<'_> {
 
     /// A permutation of the lanes of one or two vectors.
     fn permute(&mut self, a: VReg, b: VReg, from: Type, to: Type, lanes: &[u32], alone: bool) -> VReg {
+        if self.level == Level::Avx2 {
+            return self.permute_vectors([a, b], from, to, lanes);
+        }
         let bytes = from.elem.bytes();
-        if bytes == 1 && self.level == Avx512Level::Skylake {
+        if bytes == 1 && self.level == Level::Skylake {
             return self.permute_bytes(a, b, from, to, lanes, alone);
         }
         let least = if alone && bytes >= 4 { OperandSize::Y } else { OperandSize::X };
@@ -592,6 +624,9 @@ impl Selector<'_> {
     }
 
     fn shuffle_masks(&mut self, a: VReg, b: VReg, count: u32, to: u32, lanes: &[u32]) -> VReg {
+        if self.masks_are_vectors() {
+            return self.shuffle_vector_masks([a, b], count, to, lanes);
+        }
         let straight = |first: u32| lanes.iter().zip(first..).all(|(&lane, wanted)| lane == wanted);
         if straight(lanes[0]) && lanes.iter().all(|&lane| lane < count) {
             let more = ExtraOperands { immediate: Some((lanes[0].into(), 1)), ..ExtraOperands::default() };

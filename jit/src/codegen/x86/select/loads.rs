@@ -4,6 +4,7 @@
 use clift_kir::{Effects, Imm, Inst, Opcode, Value};
 
 use super::{MemAddress, RegMem, Selector, class};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::ZMM;
 
 /// A load of a vector or a scalar float.
@@ -47,6 +48,9 @@ impl Selector<'_> {
         if let Some(load) = self.load_for_here(value) {
             // Instructions read whole registers.
             return matches!(ty.bits(), 128 | 256 | 512).then_some((RegMem::Memory(load.address), load.inst));
+        }
+        if self.level == Level::Avx2 {
+            return None;
         }
         let splat = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
         if splat.op != Opcode::Splat || !self.ends_here(value) || ty.elem.bytes() < 4 {

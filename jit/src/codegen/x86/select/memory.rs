@@ -151,7 +151,7 @@ impl Selector<'_> {
     }
 
     /// The address of an access.
-    fn address(&mut self, pointer: Value) -> MemAddress {
+    pub(super) fn address(&mut self, pointer: Value) -> MemAddress {
         match self.values[pointer] {
             Some(ValueLocation::Address(address)) => address,
             _ => MemAddress { base: AddressBase::Register(self.get(pointer)), index: None, disp: 0 },
@@ -257,6 +257,9 @@ impl Selector<'_> {
     }
 
     fn masked_load(&mut self, inst: Inst) {
+        if self.masks_are_vectors() {
+            return self.vector_masked_load(inst);
+        }
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.result_type(inst);
         let (address, mask) = (self.address(args[0]), self.lanes_only(args[1], ty));
@@ -269,6 +272,9 @@ impl Selector<'_> {
     }
 
     fn masked_store(&mut self, inst: Inst) {
+        if self.masks_are_vectors() {
+            return self.vector_masked_store(inst);
+        }
         let args = &self.legal.dfg.inst(inst).args;
         let ty = self.arg_type(inst, 1);
         let (address, value) = (self.address(args[0]), self.get(args[1]));

@@ -13,6 +13,7 @@
 //!
 //! Deliberately not here: the encoding of instructions (`encode.rs`), and the assignment of registers (`regalloc2`).
 
+mod avx2;
 mod build;
 mod call;
 mod control;
@@ -30,6 +31,7 @@ mod ternary;
 mod values;
 mod vectors;
 
+pub(super) use avx2::varying_shift;
 pub(super) use vectors::native as native_int;
 
 use clift_kir::analysis::UseCounts;
@@ -39,7 +41,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 use regalloc2::{Operand, RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Avx512Level;
+use super::Level;
 use super::code::{self, ARGUMENTS, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
 use super::encode::{InstRow, OperandSize};
 use super::pool::ConstantPool;
@@ -56,7 +58,7 @@ pub(super) struct Selected {
 }
 
 /// Selects the instructions of a legal function.
-pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Selected {
+pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected {
     let uses = UseCounts::new(func);
     let mut selector = Selector {
         legal: func,
@@ -75,9 +77,10 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
         addresses: scan::addresses(func),
         fused: scan::fused(func),
         taken_apart: scan::taken_apart(func),
-        cones: ternary::cones(func, &uses),
+        cones: if level == Level::Avx2 { FxHashMap::default() } else { ternary::cones(func, &uses) },
         uses,
         pieces: FxHashMap::default(),
+        masks: avx2::Masks::default(),
         high_multiplies: products::high_multiplies(func),
         products: FxHashMap::default(),
         loads: FxHashMap::default(),
@@ -90,7 +93,7 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Avx512Level) -> Se
     selector.function();
     let Selector { mut blocks, order, vregs, pool, variables, .. } = selector;
     code::remove_dead_instructions(&mut blocks, &order, vregs);
-    Selected { code: MachFunc::new(blocks, &order, vregs), pool, variables }
+    Selected { code: MachFunc::new(blocks, &order, vregs, level.vector_bytes()), pool, variables }
 }
 
 /// An address in the form of a memory operand.
@@ -147,8 +150,8 @@ struct ExtraOperands {
 pub(super) struct Selector<'a> {
     legal: &'a Function,
     data: &'a ProgramData,
-    /// The AVX-512 level of the machine.
-    level: Avx512Level,
+    /// The vector extensions of the machine.
+    level: Level,
     blocks: Vec<MachBlock>,
     /// The order of the blocks.
     order: Vec<usize>,
@@ -173,6 +176,8 @@ pub(super) struct Selector<'a> {
     taken_apart: FxHashSet<(Block, Value)>,
     /// Bitwise ops that absorb others, by result.
     cones: FxHashMap<Value, ternary::Cone>,
+    /// Masks that are vectors.
+    masks: avx2::Masks,
     /// The pieces of those that the current block has extracted so far.
     pieces: FxHashMap<(Value, lanes::Piece), VReg>,
     /// The factors of which blocks compute upper halves of products.
@@ -214,7 +219,7 @@ impl<'a> Selector<'a> {
         for &block in legal.layout.blocks() {
             self.targets[block] = self.blocks.len();
             let params = legal.dfg.params(block).iter();
-            let params: Vec<VReg> = params.map(|&param| self.fresh(class(legal.dfg.ty(param)))).collect();
+            let params: Vec<VReg> = params.map(|&param| self.param(legal.dfg.ty(param))).collect();
             for (&param, &register) in legal.dfg.params(block).iter().zip(&params) {
                 self.values[param] = Some(ValueLocation::Register(register));
                 self.homes[param] = Some(block);
@@ -229,6 +234,7 @@ impl<'a> Selector<'a> {
         for (number, &block) in legal.layout.blocks().iter().enumerate() {
             self.block = block;
             self.pieces.clear();
+            self.masks.enter_block();
             self.products.clear();
             self.loads.clear();
             self.current = self.targets[block];
@@ -249,6 +255,15 @@ impl<'a> Selector<'a> {
                 }
             }
         }
+    }
+
+    /// A register for a block parameter.
+    fn param(&mut self, ty: Type) -> VReg {
+        let register = self.fresh(self.register_class(ty));
+        if self.masks_are_vectors() && class(ty) == MASK {
+            self.masks.define(register, avx2::param_bytes(ty.lanes()));
+        }
+        register
     }
 
     fn inst(&mut self, inst: Inst) {

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 
 use super::vectors::is_high_multiply;
 use super::{RegMem, Selector, size};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::table as t;
 
 /// The factors of a product in a fixed order, and their block.
@@ -141,6 +142,9 @@ impl Selector<'_> {
     }
 
     fn halves(&mut self, ty: Type, products: Products, half: Half) -> VReg {
+        if self.level == Level::Avx2 {
+            return self.product_halves(ty, products.even, products.odd, matches!(half, Half::High));
+        }
         let lanes = ty.lanes().max(4);
         let order: Vec<u64> = (0..lanes).map(|lane| u64::from(lane / 2 * 2 + half as u32 + lane % 2 * lanes)).collect();
         let order = self.vector_constant(&ConstData::new(ty.with_lanes(lanes), &order));

@@ -5,7 +5,8 @@ use clift_kir::{Inst, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{ExtraOperands, RegMem, Selector, ValueLocation, broadcast_row, class, size};
+use super::{avx2, ExtraOperands, RegMem, Selector, ValueLocation, broadcast_row, class, size};
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{GPR, InstKind, MASK, RegField, RmField, RowInst, ZMM};
 use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
@@ -59,7 +60,7 @@ impl<'a> Selector<'a> {
                 let constant = whole(&mut std::iter::once(data.lane(0)));
                 RegMem::Bytes(self.pool.add(&constant))
             }
-            Some(bits) if bytes >= 4 => {
+            Some(bits) if bytes >= 4 && self.level != Level::Avx2 => {
                 let constant = whole(&mut std::iter::once(bits));
                 RegMem::Lane(self.pool.add(&constant))
             }
@@ -82,6 +83,7 @@ impl<'a> Selector<'a> {
         let ty = data.ty;
         match class(ty) {
             GPR => self.number(data.lane(0) as i64, ty.elem.bits().max(8)),
+            MASK if self.masks_are_vectors() => self.constant_mask(data, avx2::param_bytes(ty.lanes())),
             MASK => {
                 if data.as_splat() == Some(1) {
                     let result = self.fresh(MASK);
@@ -131,6 +133,10 @@ impl<'a> Selector<'a> {
     /// A vector constant with equal lanes, as an operand.
     pub(super) fn lanes_of(&mut self, ty: Type, bits: u64) -> RegMem {
         let bytes = ty.elem.bytes() as usize;
+        if self.level == Level::Avx2 {
+            let lane = &bits.to_le_bytes()[..bytes];
+            return RegMem::Bytes(self.pool.add(&lane.repeat(32 / bytes)));
+        }
         if bytes >= 4 {
             return RegMem::Lane(self.pool.add(&bits.to_le_bytes()[..bytes]));
         }
@@ -190,7 +196,7 @@ impl<'a> Selector<'a> {
         let result = self.legal.dfg.result(inst);
         debug_assert_eq!(
             register.class(),
-            class(self.legal.dfg.ty(result)),
+            self.register_class(self.legal.dfg.ty(result)),
             "broken invariant: class of {:?}",
             self.legal.dfg.inst(inst)
         );

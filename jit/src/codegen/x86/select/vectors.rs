@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
 use crate::codegen::not_legal;
-use crate::codegen::x86::Avx512Level;
+use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{InstKind, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -72,11 +72,14 @@ const ROWS: [(Opcode, &LaneRows); 23] = [
 ];
 
 /// Whether vectors have an instruction for an op, or a sequence of instructions that is better than scalars.
-pub(in crate::codegen::x86) fn native(level: Avx512Level, op: Opcode, bytes: u32) -> bool {
+pub(in crate::codegen::x86) fn native(level: Level, op: Opcode, bytes: u32) -> bool {
+    if level == Level::Avx2 {
+        return super::avx2::native_int(op, bytes);
+    }
     let saturates = matches!(op, Opcode::UaddSat | Opcode::UsubSat | Opcode::SaddSat | Opcode::SsubSat);
     if saturates || matches!(op, Opcode::Ineg | Opcode::Not) || is_high_multiply(op) && bytes == 4 {
         true
-    } else if op == Opcode::Popcnt && level == Avx512Level::Skylake {
+    } else if op == Opcode::Popcnt && level == Level::Skylake {
         bytes == 1
     } else {
         rows(op).is_some_and(|rows| rows[bytes.trailing_zeros() as usize].is_some())
@@ -128,6 +131,11 @@ fn predicate(cond: IntCond) -> (i64, bool) {
 impl Selector<'_> {
     pub(super) fn vector_int(&mut self, op: IntOp, inst: Inst, ty: Type) -> VReg {
         use IntOp as O;
+        if self.level == Level::Avx2
+            && let Some(result) = self.vector_int_avx2(op, inst, ty)
+        {
+            return result;
+        }
         if let Some(result) = self.ternary_logic(inst, ty) {
             return result;
         }
@@ -149,7 +157,7 @@ impl Selector<'_> {
                 };
                 self.make(ZMM, t::VPTERNLOGD, size, RegMem::Register(a), more)
             }
-            O::Popcnt if self.level == Avx512Level::Skylake => self.byte_population_count(data.args[0], size),
+            O::Popcnt if self.level != Level::IceLake => self.byte_population_count(data.args[0], size),
             O::Iabs | O::Clz | O::Popcnt => {
                 let a = self.get(data.args[0]);
                 let Some(row) = rows(data.op) else { not_legal(op) };
@@ -206,8 +214,8 @@ impl Selector<'_> {
     fn byte_population_count(&mut self, a: Value, size: OperandSize) -> VReg {
         const COUNTS: [u64; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
         let a = self.get(a);
-        let (table, low): (Vec<u64>, Vec<u64>) = (0..64).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
-        let bytes = Type::vector(Elem::I8, 64);
+        let (table, low): (Vec<u64>, Vec<u64>) = (0..self.level.vector_bytes() as usize).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
+        let bytes = Type::vector(Elem::I8, self.level.vector_bytes());
         let table = self.vector_constant(&ConstData::new(bytes, &table));
         let low = self.vector_constant(&ConstData::new(bytes, &low));
         let upper = self.shifted(t::VPSHIFTW_IMM, 2, size, a, 4);
@@ -277,7 +285,7 @@ impl Selector<'_> {
             (Opcode::Iadd, Some(mask), None) => (b, mask),
             _ => return None,
         };
-        if ty.elem.bits() < 32 {
+        if ty.elem.bits() < 32 || self.masks_are_vectors() {
             return None;
         }
         let (value, mask) = (self.get(value), self.get(mask));
@@ -327,7 +335,7 @@ impl Selector<'_> {
         self.v2(row, size, a, count)
     }
 
-    fn zero(&mut self) -> VReg {
+    pub(super) fn zero(&mut self) -> VReg {
         let result = self.fresh(ZMM);
         self.push(InstKind::Zero, SmallVec::from_slice(&[Operand::reg_def(result)]));
         result

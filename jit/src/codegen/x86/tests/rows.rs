@@ -59,6 +59,11 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VPINSRW,
         table::VPINSRD,
         table::VINSERTPS,
+        table::VPBLENDD,
+        table::VSHUFPS,
+        table::VPERMQ_IMM,
+        table::VPERM2I128,
+        table::VPEXTRD,
     ];
     let among = |rows: &[InstRow]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
     if among(&four) {
@@ -87,7 +92,11 @@ fn forms(row: InstRow, size: OperandSize) -> Vec<InstEncoding> {
     ];
     let masks = [(None, false), (Some(1), false), (Some(1), true)];
     for (reg, second, rm) in combinations(&[0, 1, 2, 3, 4, 5, 6, 7], &[None, Some(1)], &places) {
-        for (mask, zeroing) in if row.is_evex() { &masks[..] } else { &masks[..1] } {
+        for (mask, zeroing) in match row.format {
+            InstFormat::VexBlend => &masks[1..2],
+            _ if row.is_evex() => &masks[..],
+            _ => &masks[..1],
+        } {
             for broadcast in [false, true] {
                 if broadcast && (!row.is_evex() || !matches!(rm, RmOperand::Memory(..))) {
                     continue;
@@ -118,23 +127,52 @@ fn bytes_of(encoding: &InstEncoding) -> Vec<u8> {
     bytes
 }
 
+/// Names of the VEX forms of instructions that have another name as EVEX ones.
+const OTHER_NAMES: [(&str, &str); 12] = [
+    ("vpandd", "vpand"),
+    ("vpandq", "vpand"),
+    ("vpord", "vpor"),
+    ("vporq", "vpor"),
+    ("vpxord", "vpxor"),
+    ("vpxorq", "vpxor"),
+    ("vrndscaleps", "vroundps"),
+    ("vrndscalepd", "vroundpd"),
+    ("vrndscaless", "vroundss"),
+    ("vrndscalesd", "vroundsd"),
+    ("vextracti32x4", "vextracti128"),
+    ("vinserti32x4", "vinserti128"),
+];
+
+fn is_vex(row: InstRow) -> bool {
+    matches!(row.format, InstFormat::VexVector(_))
+}
+
 #[test]
 fn rows_decode_to_their_names() {
     let mut wrong = Vec::new();
-    for &row in table::ALL {
+    let vex = table::ALL.iter().filter(|row| matches!(row.format, InstFormat::Either(..))).map(|row| row.as_vex());
+    for row in table::ALL.iter().copied().chain(vex) {
         let sizes: &[OperandSize] = match row.format {
             InstFormat::Legacy if row.name == "setcc" => &[OperandSize::S8],
             InstFormat::Legacy => &[OperandSize::S32, OperandSize::S64],
             InstFormat::Vex(_) => &[OperandSize::X],
-            InstFormat::Evex(_) => &[OperandSize::X, OperandSize::Y, OperandSize::Z],
+            InstFormat::VexVector(_) | InstFormat::VexBlend => &[OperandSize::X, OperandSize::Y],
+            InstFormat::Evex(_) | InstFormat::Either(..) => &[OperandSize::X, OperandSize::Y, OperandSize::Z],
         };
         let mut texts = Vec::new();
         for &size in sizes {
-            let exists = !matches!(row.format, InstFormat::Evex(lengths) if !lengths.have(size));
+            let exists = match row.format {
+                InstFormat::Evex(lengths) | InstFormat::Either(lengths, _) | InstFormat::VexVector(lengths) => {
+                    lengths.have(size)
+                }
+                InstFormat::Legacy | InstFormat::Vex(_) | InstFormat::VexBlend => true,
+            };
             // Whether a length exists is decided by the decoder, whatever the table says.
             let lengths_ignored = match row.format {
-                InstFormat::Evex(_) => InstRow { format: InstFormat::Evex(Lengths::All), ..row },
-                InstFormat::Legacy | InstFormat::Vex(_) => row,
+                InstFormat::Evex(_) | InstFormat::Either(..) => {
+                    InstRow { format: InstFormat::Evex(Lengths::All), ..row }
+                }
+                InstFormat::Legacy | InstFormat::Vex(_) | InstFormat::VexVector(_) | InstFormat::VexBlend => row,
             };
             let forms = forms(lengths_ignored, size);
             let found: Vec<_> = forms
@@ -149,10 +187,10 @@ fn rows_decode_to_their_names() {
         }
         let called = |text: &String| {
             let mnemonic = text.split(' ').next().unwrap_or_default();
-            mnemonic == row.name || text.trim_start_matches("lock ").starts_with(&format!("{} ", row.name))
+            mnemonic == row.name || is_vex(row) && OTHER_NAMES.contains(&(row.name, mnemonic)) || text.trim_start_matches("lock ").starts_with(&format!("{} ", row.name))
         };
         // Opcode extensions and 64-bit operands select among several mnemonics.
-        let alone = row.is_evex() && !row.has_digit() && row.name != "vpinsrd" && row.name != "vmovd";
+        let alone = row.is_vector() && !row.has_digit() && row.name != "vpinsrd" && row.name != "vmovd";
         let named = if alone { texts.iter().all(called) } else { texts.iter().any(called) };
         if !named || texts.is_empty() {
             texts.retain(|text| !called(text));
