@@ -85,7 +85,7 @@ pub struct FastMath {
 /// The user's choice of what executes the kernels of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The x86 backend (512-bit vectors) where the machine has AVX-512, else Cranelift.
+    /// The x86 backend where the machine has AVX-512 (512-bit vectors) or AVX2 (256-bit vectors), else Cranelift.
     #[default]
     Auto,
     /// Cranelift: machine code with 128-bit vectors.

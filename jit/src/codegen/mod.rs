@@ -4,7 +4,7 @@
 //! - [`legalize`] rewrites looped functions for given capabilities, for all backends that make machine code;
 //! - [`demote`] keeps values of large functions in stack slots where far more are alive than there are registers;
 //! - [`cranelift`] is the backend that uses Cranelift, with 128-bit vectors;
-//! - [`x86`] is the backend for x86-64 machines with AVX-512, with 512-bit vectors;
+//! - [`x86`] is the backend for x86-64 machines with AVX-512 or AVX2, with vectors of 512 or 256 bits;
 //! - [`interp`] is the reference interpreter as a backend;
 //! - [`native`] has what `cranelift` and `x86` share: functions compiled with the program or lazily ([`lazy`]), host functions
 //!   that the code calls ([`host`]), executable memory ([`code_memory`]), where code is ([`code_map`]), and listings

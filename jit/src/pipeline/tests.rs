@@ -351,7 +351,7 @@ fn generated_kernels_agree_between_backends() {
 #[test]
 fn packs_that_take_too_much_of_the_stack_are_given_up() {
     // All values are loaded before the first one is stored, so that those of a pack take more than the stack frame may have.
-    let count = 17_000;
+    let count = 34_000;
     let mut text = String::from(
         "function f1 \"k\" canonical {\nb0:\n    v0: i64 = global_id 0\n    v1: ptr(global) = arg 0\n    v2: ptr(global) = arg 8\n",
     );

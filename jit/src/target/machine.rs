@@ -18,6 +18,11 @@ impl Machine {
         if self.register_bits > 256 { 2.0 } else { 3.0 }
     }
 
+    /// Whether accesses of a usual pack to elements of 8 or 16 bits are shorter than the registers that all machines have.
+    pub(crate) fn is_short(&self) -> bool {
+        self.register_bits <= 2 * Machine::COMMON.register_bits
+    }
+
     /// Lanes of the usual pack, whose elements have so many bits: two short registers, whose operations overlap, or a long one.
     pub(crate) fn usual_lanes(&self, bits: u32) -> u32 {
         let bits_of_pack = self.register_bits.max(2 * Machine::COMMON.register_bits);

@@ -112,11 +112,9 @@ impl InstRow {
     /// The form with a VEX prefix of an instruction that has one.
     pub(super) fn as_vex(self) -> InstRow {
         match self.format {
-            InstFormat::Either(lengths, wide) => InstRow {
-                format: InstFormat::VexVector(lengths),
-                wide: self.wide && wide == VexWide::Same,
-                ..self
-            },
+            InstFormat::Either(lengths, wide) => {
+                InstRow { format: InstFormat::VexVector(lengths), wide: self.wide && wide == VexWide::Same, ..self }
+            }
             InstFormat::Legacy | InstFormat::Vex(_) | InstFormat::VexVector(_) | InstFormat::VexBlend => self,
             InstFormat::Evex(_) => unreachable!("broken invariant: {} needs AVX-512", self.name),
         }

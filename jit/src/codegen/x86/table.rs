@@ -405,18 +405,13 @@ rows! {
     avx   VMASKMOVPD_TO "vmaskmovpd" P66 M0F38 0 0x2f;
     avx   VPACKSSDW "vpackssdw" P66 M0F 0 0x6b;
     avx   VPACKSSWB "vpacksswb" P66 M0F 0 0x63;
-    avx   VPUNPCKLBW "vpunpcklbw" P66 M0F 0 0x60;
-    avx   VPUNPCKHBW "vpunpckhbw" P66 M0F 0 0x68;
     avx   VPUNPCKLWD "vpunpcklwd" P66 M0F 0 0x61;
-    avx   VPUNPCKHWD "vpunpckhwd" P66 M0F 0 0x69;
     avx   VPBLENDD "vpblendd" P66  M0F3A 0 0x02;
-    avx   VSHUFPS  "vshufps"  None M0F  0 0xc6;
     // The count is in the low 64 bits of a register of 128 bits.
     avx   VPSLLW   "vpsllw"   P66  M0F  0 0xf1;
     avx   VPSRLW   "vpsrlw"   P66  M0F  0 0xd1;
     avx   VPSRAW   "vpsraw"   P66  M0F  0 0xe1;
     avx_y VPERMQ_IMM "vpermq" P66  M0F3A 1 0x00;
-    avx_y VPERM2I128 "vperm2i128" P66 M0F3A 0 0x46;
     avx_x VPEXTRD  "vpextrd"  P66  M0F3A 0 0x16;
     avx   VUCOMISS "vucomiss" None M0F  0 0x2e;
     avx   VUCOMISD "vucomisd" P66  M0F  0 0x2e;

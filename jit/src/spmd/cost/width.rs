@@ -123,7 +123,7 @@ impl Width {
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
         let mut costs = chosen.costs();
         // Long registers are full without more lanes.
-        let narrow_accesses = lanes * element_bits > machine.register_bits && chosen.accesses_narrow_elements();
+        let narrow_accesses = machine.is_short() && chosen.accesses_narrow_elements();
         // Long registers are worth their lanes, except for accesses that scatter but would not with fewer lanes: everything else
         // costs half as much at best.
         let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.hot;

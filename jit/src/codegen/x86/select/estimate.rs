@@ -25,7 +25,8 @@ const RECIPROCAL_ROOT: FloatRows = [t::VRSQRT14PS, t::VRSQRT14PD, t::VRSQRT14SS,
 impl Selector<'_> {
     /// Whether the operation's flags permit an estimate.
     pub(super) fn may_estimate(&self, inst: Inst) -> bool {
-        self.level != Level::Avx2 && matches!(self.legal.dfg.inst(inst).imm, Imm::Fp(flags) if flags.contains(FpFlags::ESTIMATE))
+        self.level != Level::Avx2
+            && matches!(self.legal.dfg.inst(inst).imm, Imm::Fp(flags) if flags.contains(FpFlags::ESTIMATE))
     }
 
     /// x / y.

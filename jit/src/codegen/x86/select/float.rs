@@ -272,7 +272,13 @@ impl Selector<'_> {
             immediate: Some((predicate(FloatCond::Uno), 1)),
             ..ExtraOperands::default()
         };
-        let is_nan = self.make(if self.masks_are_vectors() { ZMM } else { MASK }, of(&CMP, ty), size(ty), RegMem::Register(b), more);
+        let is_nan = self.make(
+            if self.masks_are_vectors() { ZMM } else { MASK },
+            of(&CMP, ty),
+            size(ty),
+            RegMem::Register(b),
+            more,
+        );
         self.blend(ty, is_nan, a, chosen)
     }
 }

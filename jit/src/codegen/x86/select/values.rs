@@ -5,7 +5,7 @@ use clift_kir::{Inst, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{avx2, ExtraOperands, RegMem, Selector, ValueLocation, broadcast_row, class, size};
+use super::{ExtraOperands, RegMem, Selector, ValueLocation, avx2, broadcast_row, class, size};
 use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{GPR, InstKind, MASK, RegField, RmField, RowInst, ZMM};
 use crate::codegen::x86::encode::OperandSize;

@@ -214,7 +214,8 @@ impl Selector<'_> {
     fn byte_population_count(&mut self, a: Value, size: OperandSize) -> VReg {
         const COUNTS: [u64; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
         let a = self.get(a);
-        let (table, low): (Vec<u64>, Vec<u64>) = (0..self.level.vector_bytes() as usize).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
+        let (table, low): (Vec<u64>, Vec<u64>) =
+            (0..self.level.vector_bytes() as usize).map(|lane| (COUNTS[lane % 16], 0x0f)).unzip();
         let bytes = Type::vector(Elem::I8, self.level.vector_bytes());
         let table = self.vector_constant(&ConstData::new(bytes, &table));
         let low = self.vector_constant(&ConstData::new(bytes, &low));

@@ -60,9 +60,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VPINSRD,
         table::VINSERTPS,
         table::VPBLENDD,
-        table::VSHUFPS,
         table::VPERMQ_IMM,
-        table::VPERM2I128,
         table::VPEXTRD,
     ];
     let among = |rows: &[InstRow]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
@@ -187,7 +185,9 @@ fn rows_decode_to_their_names() {
         }
         let called = |text: &String| {
             let mnemonic = text.split(' ').next().unwrap_or_default();
-            mnemonic == row.name || is_vex(row) && OTHER_NAMES.contains(&(row.name, mnemonic)) || text.trim_start_matches("lock ").starts_with(&format!("{} ", row.name))
+            mnemonic == row.name
+                || is_vex(row) && OTHER_NAMES.contains(&(row.name, mnemonic))
+                || text.trim_start_matches("lock ").starts_with(&format!("{} ", row.name))
         };
         // Opcode extensions and 64-bit operands select among several mnemonics.
         let alone = row.is_vector() && !row.has_digit() && row.name != "vpinsrd" && row.name != "vmovd";

@@ -69,7 +69,13 @@ impl Selector<'_> {
     }
 
     /// Lanes of 32-bit integers as floats.
-    pub(in crate::codegen::x86::select) fn lanes_to_float(&mut self, a: VReg, from: Type, to: Type, signed: bool) -> VReg {
+    pub(in crate::codegen::x86::select) fn lanes_to_float(
+        &mut self,
+        a: VReg,
+        from: Type,
+        to: Type,
+        signed: bool,
+    ) -> VReg {
         let double = to.elem == Elem::F64;
         match (double, signed) {
             (true, true) => self.v1(t::VCVTDQ2PD, size(to), RegMem::Register(a)),
@@ -96,7 +102,13 @@ impl Selector<'_> {
     }
 
     /// A scalar integer as a float.
-    pub(in crate::codegen::x86::select) fn scalar_to_float(&mut self, a: VReg, from: Type, to: Type, signed: bool) -> VReg {
+    pub(in crate::codegen::x86::select) fn scalar_to_float(
+        &mut self,
+        a: VReg,
+        from: Type,
+        to: Type,
+        signed: bool,
+    ) -> VReg {
         let row = if to.elem == Elem::F64 { t::VCVTSI2SD } else { t::VCVTSI2SS };
         let convert = |this: &mut Self, a: VReg, size: OperandSize| {
             let rest = this.zero();
@@ -125,7 +137,13 @@ impl Selector<'_> {
     }
 
     /// Lanes of floats as 32-bit integers. If `saturates`, values out of range are clamped and NaN gives zero.
-    pub(in crate::codegen::x86::select) fn lanes_to_int(&mut self, a: VReg, from: Type, signed: bool, saturates: bool) -> VReg {
+    pub(in crate::codegen::x86::select) fn lanes_to_int(
+        &mut self,
+        a: VReg,
+        from: Type,
+        signed: bool,
+        saturates: bool,
+    ) -> VReg {
         let double = from.elem == Elem::F64;
         let (lanes, vector) = (lanes_size(from.lanes(), 4), size(from));
         let row = if double { t::VCVTTPD2DQ } else { t::VCVTTPS2DQ };
@@ -189,7 +207,13 @@ impl Selector<'_> {
     }
 
     /// A scalar float as an integer. Values out of range are clamped and NaN gives zero.
-    pub(in crate::codegen::x86::select) fn scalar_to_int(&mut self, a: VReg, from: Type, to: Type, signed: bool) -> VReg {
+    pub(in crate::codegen::x86::select) fn scalar_to_int(
+        &mut self,
+        a: VReg,
+        from: Type,
+        to: Type,
+        signed: bool,
+    ) -> VReg {
         let double = from.elem == Elem::F64;
         let (row, compare) = if double { (t::VCVTTSD2SI, t::VUCOMISD) } else { (t::VCVTTSS2SI, t::VUCOMISS) };
         let bits = to.elem.bits();

@@ -117,7 +117,13 @@ impl Selector<'_> {
     }
 
     /// A comparison of lanes.
-    pub(in crate::codegen::x86::select) fn vector_compare(&mut self, cond: IntCond, ty: Type, a: Value, b: Value) -> VReg {
+    pub(in crate::codegen::x86::select) fn vector_compare(
+        &mut self,
+        cond: IntCond,
+        ty: Type,
+        a: Value,
+        b: Value,
+    ) -> VReg {
         let (cond, a, b) = if self.constant(a).is_some() { (cond.swapped(), b, a) } else { (cond, a, b) };
         let (a, b) = (self.get(a), self.get(b));
         self.compare_registers(cond, ty, a, b)
@@ -199,7 +205,13 @@ impl Selector<'_> {
     }
 
     /// Halves of 64-bit products, of which the even and the odd ones are in a register each.
-    pub(in crate::codegen::x86::select) fn product_halves(&mut self, ty: Type, even: VReg, odd: VReg, high: bool) -> VReg {
+    pub(in crate::codegen::x86::select) fn product_halves(
+        &mut self,
+        ty: Type,
+        even: VReg,
+        odd: VReg,
+        high: bool,
+    ) -> VReg {
         let size = size(ty);
         let (even, odd) = match high {
             true => (self.shifted(t::VPSHIFTQ_IMM, RIGHT, size, even, 32), odd),
@@ -330,6 +342,12 @@ impl Selector<'_> {
         self.push_row(t::VPEXTRW, OperandSize::S32, Some(first), Some(count), NO_DIGIT, RegMem::Result, more);
         let first = self.g_imm(Immediate::And, OperandSize::S32, first, 15);
         let count = self.v1(t::VMOVD_FROM_SCALAR, OperandSize::S32, RegMem::Register(first));
-        self.make(ZMM, row, size(ty), RegMem::Register(count), ExtraOperands { second: Some(a), ..ExtraOperands::default() })
+        self.make(
+            ZMM,
+            row,
+            size(ty),
+            RegMem::Register(count),
+            ExtraOperands { second: Some(a), ..ExtraOperands::default() },
+        )
     }
 }

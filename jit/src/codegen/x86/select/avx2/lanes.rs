@@ -105,8 +105,7 @@ impl Selector<'_> {
             }
             let result = self.fresh(GPR);
             let more = ExtraOperands { immediate: Some((lane.into(), 1)), ..ExtraOperands::default() };
-            let (row, size) =
-                if bytes == 8 { (t::VPEXTRQ, OperandSize::S64) } else { (t::VPEXTRD, OperandSize::S32) };
+            let (row, size) = if bytes == 8 { (t::VPEXTRQ, OperandSize::S64) } else { (t::VPEXTRD, OperandSize::S32) };
             self.push_row(row, size, Some(result), Some(a), NO_DIGIT, RegMem::Result, more);
             return result;
         }
@@ -118,7 +117,13 @@ impl Selector<'_> {
     }
 
     /// A vector with another lane.
-    pub(in crate::codegen::x86::select) fn vector_insert(&mut self, a: VReg, element: VReg, ty: Type, lane: u32) -> VReg {
+    pub(in crate::codegen::x86::select) fn vector_insert(
+        &mut self,
+        a: VReg,
+        element: VReg,
+        ty: Type,
+        lane: u32,
+    ) -> VReg {
         if ty.is_bool() {
             let bytes = self.masks.lane_bytes(a);
             let element = self.g_digit(t::GROUP3, 3, OperandSize::S64, element, None);
@@ -139,9 +144,7 @@ impl Selector<'_> {
         let more = ExtraOperands { second: Some(source), immediate: Some((at.into(), 1)), ..ExtraOperands::default() };
         let part = self.make(ZMM, row, OperandSize::S32, RegMem::Register(element), more);
         match size(ty) {
-            OperandSize::Y => {
-                self.v2_imm(t::VINSERTI32X4, OperandSize::Y, a, RegMem::Register(part), quarter.into())
-            }
+            OperandSize::Y => self.v2_imm(t::VINSERTI32X4, OperandSize::Y, a, RegMem::Register(part), quarter.into()),
             _ => part,
         }
     }
@@ -156,9 +159,7 @@ impl Selector<'_> {
     ) -> VReg {
         let count = from.lanes();
         let size = size(from).max(size(to));
-        let own = |source: u32| {
-            move |&lane: &u32| (lane / count == source).then_some(lane % count)
-        };
+        let own = |source: u32| move |&lane: &u32| (lane / count == source).then_some(lane % count);
         let first: Vec<Option<u32>> = lanes.iter().map(own(0)).collect();
         let second: Vec<Option<u32>> = lanes.iter().map(own(1)).collect();
         let alone = second.iter().all(Option::is_none);
