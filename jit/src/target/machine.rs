@@ -18,7 +18,7 @@ impl Machine {
         if self.register_bits > 256 { 2.0 } else { 3.0 }
     }
 
-    /// Whether accesses of a usual pack to elements of 8 or 16 bits are shorter than the registers that all machines have.
+    /// Whether a pack has room for more lanes where elements of 8 or 16 bits are accessed.
     pub(crate) fn is_short(&self) -> bool {
         self.register_bits <= 2 * Machine::COMMON.register_bits
     }

@@ -12,7 +12,8 @@ use crate::target::processor::ScatteredAccesses;
 /// The capabilities at a level: everything that the instruction set supports on lanes of any width.
 pub(super) fn caps(level: Level, scattered: ScatteredAccesses) -> VectorCaps {
     let caps = match level {
-        Level::Avx2 => AVX2,
+        Level::Avx2 if scattered.masked_stores => AVX2,
+        Level::Avx2 => AVX2_SLOW_MASKED_STORES,
         Level::Skylake => SKYLAKE,
         Level::IceLake => ICE_LAKE,
     };
@@ -29,6 +30,9 @@ const AVX2: VectorCaps = VectorCaps {
     demotion: DemotionLimits::of_registers(16),
     scattered: ScatteredAccesses::FAST,
 };
+
+const AVX2_SLOW_MASKED_STORES: VectorCaps =
+    VectorCaps { native: |op, _, from, to| op != Opcode::MaskedStore && native(Level::Avx2, op, from, to), ..AVX2 };
 
 const SKYLAKE: VectorCaps = VectorCaps {
     register_bits: 512,

@@ -151,7 +151,11 @@ impl X86Backend {
     pub(crate) fn single_pass() -> Result<Option<&'static X86Backend>, BuildError> {
         static HOST: OnceLock<X86Backend> = OnceLock::new();
         let cranelift = CraneliftBackend::host()?;
-        let scattered = ScatteredAccesses { gathers: false, scatters: false };
+        let scattered = ScatteredAccesses {
+            gathers: false,
+            scatters: false,
+            masked_stores: !ScatteredAccesses::host().masked_stores,
+        };
         let make = |level| {
             let caps = VectorCaps { demotion: DemotionLimits::ALWAYS, ..caps::caps(level, scattered) };
             HOST.get_or_init(|| X86Backend { cranelift, level, caps, allocator: Allocator::SinglePass })

@@ -165,6 +165,13 @@ impl Selector<'_> {
         let alone = second.iter().all(Option::is_none);
         let bytes = from.elem.bytes();
         if bytes < 4 {
+            let crosses = |(&lane, at): (&u32, u32)| lane % count * bytes / 16 != at * bytes / 16;
+            if size == OperandSize::Y
+                && lanes.iter().zip(0..).any(crosses)
+                && let Some(result) = self.permute_by_words([a, b], from, lanes)
+            {
+                return result;
+            }
             let first = self.permute_to_bytes(a, bytes, size, &first);
             if alone {
                 return first;
@@ -248,6 +255,64 @@ impl Selector<'_> {
         }
         let staying = shuffle(self, a, &same);
         self.v2(t::VPORD, size, staying, RegMem::Register(crossing))
+    }
+
+    /// A permutation of lanes of one or two bytes of which each four bytes of the result come from the same 128 bits: by a shuffle
+    /// within these and a permutation of words. `None` if there is another way only.
+    fn permute_by_words(&mut self, sources: [VReg; 2], from: Type, lanes: &[u32]) -> Option<VReg> {
+        const HELD: u32 = 32;
+        let (bytes, count) = (from.elem.bytes(), from.lanes());
+        let total = lanes.len() as u32 * bytes;
+        if !total.is_multiple_of(4) {
+            return None;
+        }
+        let source_of = |at: u32| {
+            let lane = lanes[(at / bytes) as usize];
+            (lane / count, lane % count * bytes + at % bytes)
+        };
+        // The numbers for the shuffle of each source, and for each word of the result its source and its place after the shuffle.
+        let mut numbers = [[ZERO; HELD as usize]; 2];
+        let mut taken = [0u8; 2];
+        let mut places = Vec::new();
+        for word in 0..total / 4 {
+            let (source, first) = source_of(4 * word);
+            let half = first / 16;
+            if (1..4).any(|at| {
+                let (other, byte) = source_of(4 * word + at);
+                other != source || byte / 16 != half
+            }) {
+                return None;
+            }
+            let is_free = |&slot: &u32| taken[source as usize] >> (4 * half + slot) & 1 == 0;
+            let slot = std::iter::once(word % 4).chain(0..4).find(is_free)?;
+            let place = 4 * half + slot;
+            taken[source as usize] |= 1 << place;
+            for at in 0..4 {
+                numbers[source as usize][(4 * place + at) as usize] = u64::from(source_of(4 * word + at).1 % 16);
+            }
+            places.push((source, place));
+        }
+        let shuffled = [0, 1].map(|source| {
+            if taken[source] == 0 {
+                return sources[source];
+            }
+            let numbers = self.vector_constant(&ConstData::new(Type::vector(Elem::I8, HELD), &numbers[source]));
+            self.v2(t::VPSHUFB, OperandSize::Y, sources[source], RegMem::Register(numbers))
+        });
+        let words = Type::vector(Elem::I32, HELD / 4);
+        if taken[0] & taken[1] != 0 {
+            let lanes: Vec<u32> = places.iter().map(|&(source, place)| 8 * source + place).collect();
+            return Some(self.permute_vectors(shuffled, words, words, &lanes));
+        }
+        let together = match taken {
+            [_, 0] => shuffled[0],
+            [0, _] => shuffled[1],
+            [_, second] => {
+                self.v2_imm(t::VPBLENDD, OperandSize::Y, shuffled[0], RegMem::Register(shuffled[1]), second.into())
+            }
+        };
+        let lanes: Vec<Option<u32>> = places.iter().map(|&(_, place)| Some(place)).collect();
+        Some(self.permute_to_words(together, 1, OperandSize::Y, &lanes))
     }
 
     /// Shuffles masks, as vectors of integers.
