@@ -5,6 +5,16 @@ use smallvec::SmallVec;
 
 use super::{Legalizer, SplitValue, carrier};
 
+/// The result of an op that expansions apply to operands that may be constants.
+fn folded(op: Opcode, elem: Elem, value: u64, bits: u64) -> Option<u64> {
+    let value = value & elem.mask();
+    match op {
+        Opcode::And => Some(value & bits),
+        Opcode::Lshr if bits < u64::from(elem.bits()) => Some(value >> bits),
+        _ => None,
+    }
+}
+
 impl Legalizer<'_> {
     /// Applies a lane-wise op to values with equal numbers of lanes.
     pub(super) fn lanewise(&mut self, op: Opcode, imm: &Imm, args: &[SplitValue], result: Type) -> SplitValue {
@@ -120,6 +130,9 @@ impl Legalizer<'_> {
 
     /// As [`Self::op2`]; the second operand is a constant with the same bits in every lane.
     pub(super) fn op2_bits(&mut self, op: Opcode, a: &SplitValue, bits: u64) -> SplitValue {
+        if let Some(known) = self.constant_of_splat(a).and_then(|value| folded(op, a.ty.elem, value, bits)) {
+            return self.splat_bits(a.ty, known);
+        }
         let b = self.splat_bits(a.ty, bits);
         self.op2(op, a, &b)
     }

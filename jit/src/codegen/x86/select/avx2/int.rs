@@ -194,6 +194,16 @@ impl Selector<'_> {
     /// The low halves of products of 64-bit lanes: the product of the lower words, and those of a lower and an upper one.
     pub(in crate::codegen::x86::select) fn long_multiply(&mut self, ty: Type, a: Value, b: Value) -> VReg {
         let size = size(ty);
+        let (a, b) = if self.constant(a).is_some() { (b, a) } else { (a, b) };
+        if let Some(factor) = self.legal.dfg.as_splat_bits(b).filter(|&factor| u32::try_from(factor).is_ok()) {
+            // The upper word of a lane times the factor, already in its place.
+            let a = self.get(a);
+            let upper = self.lanes_of(ty, factor << 32);
+            let cross = self.v2(t::VPMULLD, size, a, upper);
+            let factor = self.lanes_of(ty, factor);
+            let low = self.v2(t::VPMULUDQ, size, a, factor);
+            return self.v2(t::VPADDQ, size, low, RegMem::Register(cross));
+        }
         let (a, b) = (self.get(a), self.get(b));
         let exchanged = self.v1_imm(t::VPSHUFD, size, RegMem::Register(b), 0xb1);
         let cross = self.v2(t::VPMULLD, size, a, RegMem::Register(exchanged));
