@@ -1,4 +1,4 @@
-//! The program `clift-report`: its options, its exit status, and what it says of files that are no traces.
+//! The program `clift-report`: its options, its exit status, and what it says of files that are not traces.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -36,7 +36,7 @@ fn the_page_is_made_from_what_there_is_of_a_trace() {
 fn what_is_no_trace_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("file").display().to_string();
-    for (text, reason) in [("", "empty"), ("some text", "no trace"), ("{\"a\": 1}", "no trace")] {
+    for (text, reason) in [("", "empty"), ("some text", "not a trace"), ("{\"a\": 1}", "not a trace")] {
         fs::write(&file, text).expect("a file");
         let output = report(&[&file]);
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! Long work of the driver that is no command, such as building programs. The application's threads may have small stacks, so work
+//! Long work of the driver that is not a command, such as building programs. The application's threads may have small stacks, so work
 //! that they wait for runs on another stack if theirs is short, and all else on threads of ours. At most as many pieces of work run
 //! at a time as the processor has use for; the others wait.
 //!

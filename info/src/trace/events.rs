@@ -160,8 +160,8 @@ impl Trace {
                 place = text[start..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |line| start + line);
             }
         }
-        ensure!(events > 0, "the file is no trace of CLIFT_TRACE: it contains no events");
-        ensure!(!trace.tracks.is_empty() || !trace.slices.is_empty(), "the file is no trace of CLIFT_TRACE");
+        ensure!(events > 0, "the file is not a trace of CLIFT_TRACE: it contains no events");
+        ensure!(!trace.tracks.is_empty() || !trace.slices.is_empty(), "the file is not a trace of CLIFT_TRACE");
         if !text.trim_ascii_end().ends_with(b"]") {
             let what = "The end of the trace is missing: the process was killed, has crashed, or has not ended. Its last events are \
                         not shown.";
