@@ -407,6 +407,7 @@ rows! {
     avx   VPACKSSWB "vpacksswb" P66 M0F 0 0x63;
     avx   VPUNPCKLWD "vpunpcklwd" P66 M0F 0 0x61;
     avx   VPBLENDD "vpblendd" P66  M0F3A 0 0x02;
+    avx   VSHUFPS  "vshufps"  None M0F  0 0xc6;
     // The count is in the low 64 bits of a register of 128 bits.
     avx   VPSLLW   "vpsllw"   P66  M0F  0 0xf1;
     avx   VPSRLW   "vpsrlw"   P66  M0F  0 0xd1;

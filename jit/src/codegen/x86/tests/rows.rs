@@ -60,6 +60,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VPINSRD,
         table::VINSERTPS,
         table::VPBLENDD,
+        table::VSHUFPS,
         table::VPERMQ_IMM,
         table::VPEXTRD,
     ];

@@ -179,6 +179,12 @@ impl Selector<'_> {
             let second = self.permute_to_bytes(b, bytes, size, &second);
             return self.v2(t::VPORD, size, first, RegMem::Register(second));
         }
+        if !alone
+            && size == OperandSize::Y
+            && let Some(result) = self.permute_pairs([a, b], from, lanes)
+        {
+            return result;
+        }
         let words = bytes / 4;
         let first_register = self.permute_to_words(a, words, size, &first);
         if alone {
@@ -191,6 +197,35 @@ impl Selector<'_> {
             None => bits,
         });
         self.v2_imm(t::VPBLENDD, size, first_register, RegMem::Register(second_register), immediate)
+    }
+
+    /// A permutation of two vectors each of whose results' eight bytes come from the same 128 bits, and all of those from one vector
+    /// from the same places there: every other lane, for example. `None` if there is another way only.
+    fn permute_pairs(&mut self, [a, b]: [VReg; 2], from: Type, lanes: &[u32]) -> Option<VReg> {
+        let words = from.elem.bytes() / 4;
+        let word = |at: u32| lanes.get((at / words) as usize).map(|&lane| lane * words + at % words);
+        // The places of the two words of eight bytes in their 128 bits, by vector; and for each eight bytes of the result its own.
+        let mut places: [Option<(u32, u32)>; 2] = [None; 2];
+        let mut order = 0;
+        for pair in (0..4).rev() {
+            let (Some(first), Some(second)) = (word(2 * pair), word(2 * pair + 1)) else { continue };
+            let (source, half) = (first / (words * from.lanes()), first % (words * from.lanes()) / 4);
+            if second / (words * from.lanes()) != source || second % (words * from.lanes()) / 4 != half {
+                return None;
+            }
+            if *places[source as usize].get_or_insert((first % 4, second % 4)) != (first % 4, second % 4) {
+                return None;
+            }
+            order |= i64::from(2 * half + source) << (2 * pair);
+        }
+        let [Some((a_first, a_second)), Some((b_first, b_second))] = places else { return None };
+        let immediate = a_first | a_second << 2 | b_first << 4 | b_second << 6;
+        let together = self.v2_imm(t::VSHUFPS, OperandSize::Y, a, RegMem::Register(b), immediate.into());
+        const IN_ORDER: i64 = 0xe4;
+        if order == IN_ORDER {
+            return Some(together);
+        }
+        Some(self.v1_imm(t::VPERMQ_IMM, OperandSize::Y, RegMem::Register(together), order))
     }
 
     /// Lanes of one or two words by number; any where there is none.
