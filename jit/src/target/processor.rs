@@ -1,6 +1,6 @@
 //! What processors of the same instruction set do differently: facts about the one that this process runs on.
 
-/// How a machine executes accesses whose lanes have addresses of their own, if all lanes are active.
+/// How a machine executes accesses whose lanes have addresses of their own, if all lanes are active, and masked stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ScatteredAccesses {
     /// Whether a gather is faster than a load for each lane.

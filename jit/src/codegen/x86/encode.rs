@@ -296,7 +296,11 @@ impl InstEncoding {
             InstFormat::Vex(_) | InstFormat::VexVector(_) | InstFormat::VexBlend => {
                 let long = match row.format {
                     InstFormat::Vex(long) => long,
-                    _ => self.size.length() == 1,
+                    InstFormat::VexVector(_)
+                    | InstFormat::VexBlend
+                    | InstFormat::Legacy
+                    | InstFormat::Evex(_)
+                    | InstFormat::Either(..) => self.size.length() == 1,
                 };
                 let wide = row.wide || self.size == OperandSize::S64;
                 let last = (!second & 15) << 3 | u8::from(long) << 2 | prefix;

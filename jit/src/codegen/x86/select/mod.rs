@@ -7,7 +7,8 @@
 //! - Integers, Booleans (0 or 1) and addresses are in scalar registers. Only the low bits of those of 8 and 16 bits are defined;
 //!   an instruction that depends on more extends its operand first.
 //! - Floats and vectors are in vector registers, starting at the first lane. Nothing depends on the lanes above the last one.
-//! - Masks have one bit per lane in a mask register. Nothing depends on the bits above.
+//! - Masks have one bit per lane in a mask register, or without AVX-512 are vectors (`avx2`). Nothing depends on what is above.
+//! - Without AVX-512, the rows of vector instructions are taken in their VEX form (`push_row`).
 //! - Constants are materialized where they are used, mostly as a broadcast operand in memory. Addresses that only accesses use
 //!   are folded into the accesses.
 //!

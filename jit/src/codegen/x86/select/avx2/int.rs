@@ -1,7 +1,7 @@
 //! Integer ops on lanes that take several instructions.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::ops::IntOp;
+use clift_kir::ops::{IntOp, OpClass};
 use clift_kir::{Elem, Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::VReg;
 
@@ -18,7 +18,8 @@ const LEFT: u8 = 6;
 
 /// Whether there is an instruction for an op on lanes of so many bytes, or a sequence of instructions that is better than scalars.
 pub(in crate::codegen::x86) fn native(op: Opcode, bytes: u32) -> bool {
-    use Opcode as O;
+    use IntOp as O;
+    let OpClass::Int(op) = op.class() else { return false };
     match op {
         O::Imul => bytes > 1,
         O::Umulh | O::Smulh => matches!(bytes, 2 | 4),
@@ -26,7 +27,23 @@ pub(in crate::codegen::x86) fn native(op: Opcode, bytes: u32) -> bool {
         O::Rotl => bytes >= 4,
         O::Popcnt => bytes == 1,
         O::Clz | O::Ctz | O::Bitrev | O::Udiv | O::Sdiv | O::Urem | O::Srem => false,
-        _ => true,
+        O::Iadd
+        | O::Isub
+        | O::Ineg
+        | O::Iabs
+        | O::UaddSat
+        | O::SaddSat
+        | O::UsubSat
+        | O::SsubSat
+        | O::Umin
+        | O::Umax
+        | O::Smin
+        | O::Smax
+        | O::And
+        | O::Or
+        | O::Xor
+        | O::Not
+        | O::Icmp => true,
     }
 }
 
@@ -165,7 +182,8 @@ impl Selector<'_> {
             Opcode::Smin => (IntCond::Sgt, false),
             Opcode::Smax => (IntCond::Sgt, true),
             Opcode::Umin => (IntCond::Ugt, false),
-            _ => (IntCond::Ugt, true),
+            Opcode::Umax => (IntCond::Ugt, true),
+            op => unreachable!("broken invariant: {} is not a minimum or maximum", op.info().name),
         };
         let greater = self.compare_registers(cond, ty, a, b);
         let (chosen, other) = if largest { (a, b) } else { (b, a) };
