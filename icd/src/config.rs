@@ -163,18 +163,23 @@ const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CLIFT_BACKEND",
-        values: "auto | cranelift | interp",
+        values: "auto | skylake | avx2 | cranelift | interp",
         default: "auto",
-        doc: "how kernels run: `auto` (machine code with the widest vectors of the processor), `cranelift` (machine code with \
-              128-bit vectors), or `interp` (an interpreter that reports undefined behaviour)",
+        doc: "how kernels run: `auto` (machine code with the widest vectors of the processor), `skylake` and `avx2` (machine \
+              code for at most those vector extensions, of 512 and 256 bits), `cranelift` (machine code with 128-bit vectors), \
+              or `interp` (an interpreter that reports undefined behaviour)",
         takes_empty: false,
         set: |config, value| {
-            config.backend = match text(value)? {
-                "auto" => BackendChoice::Auto,
-                "cranelift" | "clif" => BackendChoice::Cranelift,
-                "interp" => BackendChoice::Interp,
-                _ => return Err("none of auto, cranelift and interp".to_owned()),
+            let value = match text(value)? {
+                // An earlier name.
+                "clif" => "cranelift",
+                value => value,
             };
+            let Some((_, choice)) = BackendChoice::NAMES.iter().find(|(name, _)| *name == value) else {
+                let names: Vec<&str> = BackendChoice::NAMES.iter().map(|(name, _)| *name).collect();
+                return Err(format!("none of {}", names.join(", ")));
+            };
+            config.backend = *choice;
             Ok(())
         },
     },

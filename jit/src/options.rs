@@ -1,5 +1,6 @@
 //! The options of a build. The front end maps OpenCL's `-cl-*` strings to these; nothing below it parses strings.
 
+use crate::codegen::x86::{Level, X86Backend};
 use crate::pipeline::REPORT;
 
 /// Options of one build.
@@ -82,24 +83,46 @@ pub struct FastMath {
     pub relaxed: bool,
 }
 
-/// The user's choice of what executes the kernels of a program.
+/// The user's choice of what executes the kernels of a program (`CLIFT_BACKEND`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
     /// The x86 backend where the machine has AVX-512 (512-bit vectors) or AVX2 (256-bit vectors), else Cranelift.
     #[default]
     Auto,
+    /// The x86 backend as on a processor with the AVX-512 of Skylake: without byte permutations and population counts.
+    Skylake,
+    /// The x86 backend as on a processor without AVX-512: 256-bit vectors.
+    Avx2,
     /// Cranelift: machine code with 128-bit vectors.
     Cranelift,
-    /// The reference interpreter (`CLIFT_BACKEND=interp`): slow, but reports undefined behaviour.
+    /// The reference interpreter: slow, but reports undefined behaviour.
     Interp,
 }
 
 impl BackendChoice {
+    /// All choices by the names that users give them.
+    pub const NAMES: [(&'static str, BackendChoice); 5] = [
+        ("auto", BackendChoice::Auto),
+        ("skylake", BackendChoice::Skylake),
+        ("avx2", BackendChoice::Avx2),
+        ("cranelift", BackendChoice::Cranelift),
+        ("interp", BackendChoice::Interp),
+    ];
+
+    /// Whether this choice executes kernels in another way than the ones before it do on this machine.
+    pub fn is_distinct(self) -> bool {
+        let level = X86Backend::level(self);
+        let before = Self::NAMES.iter().map(|&(_, choice)| choice).take_while(|&choice| choice != self);
+        level.is_none() || !before.map(X86Backend::level).any(|other| other == level)
+    }
+
     /// Bytes of the longest vectors that the choice uses on this machine.
     pub fn vector_bytes(self) -> u32 {
         const OF_CRANELIFT: u32 = 16;
         match self {
-            BackendChoice::Auto => super::codegen::x86::vector_bytes().unwrap_or(OF_CRANELIFT),
+            BackendChoice::Auto | BackendChoice::Skylake | BackendChoice::Avx2 => {
+                X86Backend::level(self).map_or(OF_CRANELIFT, Level::vector_bytes)
+            }
             BackendChoice::Cranelift | BackendChoice::Interp => OF_CRANELIFT,
         }
     }

@@ -105,6 +105,10 @@ struct How {
 enum Executor {
     /// Machine code with the longest vectors of the machine.
     Auto,
+    /// Machine code for at most the AVX-512 of Skylake.
+    Skylake,
+    /// Machine code for at most AVX2.
+    Avx2,
     /// Machine code by Cranelift.
     #[value(alias = "clif")]
     Cranelift,
@@ -117,6 +121,8 @@ impl How {
     fn options(self, dump: Vec<String>) -> Options {
         let backend = match self.backend {
             Executor::Auto => BackendChoice::Auto,
+            Executor::Skylake => BackendChoice::Skylake,
+            Executor::Avx2 => BackendChoice::Avx2,
             Executor::Cranelift => BackendChoice::Cranelift,
             Executor::Interp => BackendChoice::Interp,
         };

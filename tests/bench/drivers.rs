@@ -15,7 +15,9 @@ const INTEL_LIBRARY: &str = "libintelocl.so";
 const POCL_LIBRARY: &str = "libpocl.so.2";
 
 /// Configurations of this project's driver that have names: the variable that selects each, and its value.
-const CONFIGURATIONS: [(&str, &str, &str); 3] = [
+const CONFIGURATIONS: [(&str, &str, &str); 5] = [
+    ("skylake", "CLIFT_BACKEND", "skylake"),
+    ("avx2", "CLIFT_BACKEND", "avx2"),
     ("cranelift", "CLIFT_BACKEND", "cranelift"),
     ("clang", "CLIFT_FRONTEND", "clang"),
     ("one-lane", "CLIFT_WIDTH", "1"),

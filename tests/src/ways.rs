@@ -16,6 +16,8 @@ pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("4", &[("CLIFT_WIDTH", "4")]),
     ("16", &[("CLIFT_WIDTH", "16")]),
     ("32", &[("CLIFT_WIDTH", "32")]),
+    ("skylake", &[("CLIFT_BACKEND", "skylake")]),
+    ("avx2", &[("CLIFT_BACKEND", "avx2")]),
     ("cranelift", &[("CLIFT_BACKEND", "cranelift")]),
     ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
     ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),

@@ -21,10 +21,15 @@ pub(crate) fn backend() -> String {
     let lanes = config().width.map(|lanes| format!(", {lanes} lanes (CLIFT_WIDTH)")).unwrap_or_default();
     match config().backend {
         BackendChoice::Interp => "interpreter".to_owned(),
-        // The x86 backend is for processors with AVX-512 or AVX2; all others have vectors of 128 bits.
-        BackendChoice::Auto if bytes == 64 => format!("x86 (AVX-512), vectors of {} bits{lanes}", bytes * 8),
-        BackendChoice::Auto if bytes == 32 => format!("x86 (AVX2), vectors of {} bits{lanes}", bytes * 8),
-        BackendChoice::Auto | BackendChoice::Cranelift => format!("Cranelift, vectors of {} bits{lanes}", bytes * 8),
+        BackendChoice::Auto | BackendChoice::Skylake | BackendChoice::Avx2 | BackendChoice::Cranelift => {
+            // The x86 backend is for processors with AVX-512 or AVX2; all others have vectors of 128 bits.
+            let backend = match bytes {
+                64 => "x86 (AVX-512)",
+                32 => "x86 (AVX2)",
+                _ => "Cranelift",
+            };
+            format!("{backend}, vectors of {} bits{lanes}", bytes * 8)
+        }
     }
 }
 

@@ -23,10 +23,12 @@ impl Backends {
         Ok(match options.backend {
             options::BackendChoice::Cranelift => both(CraneliftBackend::host()?),
             options::BackendChoice::Interp => both(&InterpBackend),
-            options::BackendChoice::Auto => match X86Backend::host()? {
-                Some(x86) => Backends { packs: x86, scalars: CraneliftBackend::host()? },
-                None => both(CraneliftBackend::host()?),
-            },
+            options::BackendChoice::Auto | options::BackendChoice::Skylake | options::BackendChoice::Avx2 => {
+                match X86Backend::chosen(options.backend)? {
+                    Some(x86) => Backends { packs: x86, scalars: CraneliftBackend::host()? },
+                    None => both(CraneliftBackend::host()?),
+                }
+            }
         })
     }
 

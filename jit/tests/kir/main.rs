@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clift_jit::testing::launch::{self, WAYS};
+use clift_jit::testing::launch;
 use clift_jit::{BackendChoice, Options, passes, spmd};
 use clift_kir::interp::Geometry;
 use clift_kir::ops::OPS;
@@ -86,7 +86,7 @@ fn run_command(file: &FileTest, command: &Command) -> Result<(), Failed> {
                 return Ok(Vec::new());
             }
             let one = |how| launch::execute(module, case, how).map(|result| (how.name.to_owned(), result));
-            WAYS.iter().filter(|how| how.suits(module, case)).map(one).collect()
+            launch::ways().filter(|how| how.suits(module, case)).map(one).collect()
         })?),
         "opt" => Ok(opt(file, &command.args)?),
         "loops" => Ok(loops(file)?),
@@ -153,7 +153,7 @@ fn op(sample: &Sample) -> Result<(), String> {
     case.check(&wanted)?;
     case.expected.clear();
     let ty = sample.stored_result();
-    for how in WAYS.iter().filter(|how| how.backend != BackendChoice::Interp) {
+    for how in launch::ways().filter(|how| how.backend != BackendChoice::Interp) {
         let found = launch::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         let buffer = |result: &run::RunResult| {
             let bytes = result.buffers.iter().find(|(at, _)| *at == 8).map(|(_, bytes)| bytes.clone());
@@ -181,7 +181,7 @@ fn op(sample: &Sample) -> Result<(), String> {
 fn on_each_backend(module: &Module, mut case: RunCase) -> Result<(), String> {
     verify::module(module).map_err(|e| format!("{e}\n{module}"))?;
     generate::expect_interpreted(module, &mut case)?;
-    for how in WAYS.iter().filter(|how| how.backend != BackendChoice::Interp) {
+    for how in launch::ways().filter(|how| how.backend != BackendChoice::Interp) {
         let outcome = launch::execute(module, &case, how).and_then(|result| case.check(&result));
         outcome.map_err(|e| format!("{}: {e}\n{module}", how.name))?;
     }
@@ -218,7 +218,7 @@ fn random_kernels(part: u64) -> Result<(), String> {
         let (module, mut case) = generate::kernel(seed, shape);
         verify::module(&module).map_err(|e| format!("seed {seed}: {e}\n{module}"))?;
         generate::expect_interpreted(&module, &mut case).map_err(|e| format!("seed {seed}: {e}\n{module}"))?;
-        for how in WAYS.iter().filter(|how| how.suits(&module, &case)) {
+        for how in launch::ways().filter(|how| how.suits(&module, &case)) {
             let result = launch::execute(&module, &case, how);
             let outcome = result.and_then(|result| case.check(&result));
             outcome.map_err(|e| format!("seed {seed} (CLIFT_FUZZ_SEED), {}: {e}\n{module}\n{case:?}", how.name))?;

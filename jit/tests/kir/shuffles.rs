@@ -9,7 +9,7 @@ use clift_kir::{
     Builder, Elem, Func, Function, IntCond, KernelData, MemInfo, Module, Opcode, Space, Stage, Type, Value, verify,
 };
 
-use clift_jit::testing::launch::{self, CRANELIFT, How, WAYS};
+use clift_jit::testing::launch::{self, CRANELIFT, How};
 
 const ELEMS: [Elem; 5] = [Elem::B1, Elem::I8, Elem::I16, Elem::I32, Elem::I64];
 /// Most lanes of a type.
@@ -58,6 +58,9 @@ fn patterns(from: u32, to: u32, rng: &mut Rng) -> Vec<Vec<u32>> {
 }
 
 fn check(ty: Type, to: u32) -> Result<(), String> {
+    // Optimized kernels have no shuffle of one vector twice.
+    const PLAIN: How =
+        How { name: "host, no optimization", backend: BackendChoice::Auto, opt_disable: true, ..CRANELIFT };
     let mut rng = Rng::new(u64::from(ty.bits()) << 8 | u64::from(to));
     let patterns = patterns(ty.lanes(), to, &mut rng);
     let bytes = STRIDE * patterns.len() as u64 * 2;
@@ -71,10 +74,8 @@ fn check(ty: Type, to: u32) -> Result<(), String> {
     ];
     let case = RunCase::new("shuffles", Geometry::linear(ITEMS, ITEMS), args).in_order_of_seed(0);
     let wanted = run::interpret(&module, &case)?.remove(0).1;
-    // As it stands, too: optimized kernels have no shuffle of one vector twice.
-    let plain = How { name: "host, no optimization", backend: BackendChoice::Auto, opt_disable: true, ..CRANELIFT };
-    let compiled = WAYS.iter().filter(|how| how.backend != BackendChoice::Interp && how.width == Some(1));
-    for how in compiled.chain([&plain]) {
+    let compiled = launch::ways().filter(|how| how.backend != BackendChoice::Interp && how.width == Some(1));
+    for how in compiled.chain([&PLAIN]) {
         let found = launch::execute(&module, &case, how).map_err(|e| format!("{}: {e}\n{module}", how.name))?;
         for ((at, wanted), (_, found)) in wanted.buffers.iter().zip(&found.buffers) {
             if let Some(byte) = wanted.iter().zip(found).position(|(wanted, found)| wanted != found) {

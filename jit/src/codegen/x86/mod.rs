@@ -8,7 +8,8 @@
 //! | allocation | `allocator` | physical registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, followed by the constants (`pool`) |
 //!
-//! It requires AVX2 as in Haswell, or more ([`Level`]). The `cranelift` backend serves all other machines. Both put their code into memory through Cranelift's JIT module.
+//! It requires AVX2 as in Haswell, or more ([`Level`]). The `cranelift` backend serves all other machines. Both put their code
+//! into memory through Cranelift's JIT module.
 //!
 //! Deliberately not here: expansions that follow from the width of vectors alone (see `legalize`), and the choice of the number
 //! of lanes (see `spmd`).
@@ -38,11 +39,11 @@ use super::data::{PlacedFunction, ProgramData};
 use super::listing::{self, ListingInput};
 use super::native::{self, DefinedFunction, NativeBackend, Session, frame_too_large};
 use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
-use crate::BuildError;
 #[cfg(test)]
 use crate::target::caps::DemotionLimits;
 use crate::target::caps::VectorCaps;
 use crate::target::processor::ScatteredAccesses;
+use crate::{BackendChoice, BuildError};
 use allocator::Allocator;
 
 /// The x86 backend for the host.
@@ -54,8 +55,8 @@ pub(crate) struct X86Backend {
     allocator: Allocator,
 }
 
-/// The vector extensions of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The vector extensions of a machine; each level has all of those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// As in Haswell and Zen: AVX2 with fused multiply-adds and conversions of halves.
     Avx2,
@@ -67,7 +68,7 @@ pub(crate) enum Level {
 
 impl Level {
     /// Bytes of a vector register.
-    fn vector_bytes(self) -> u32 {
+    pub(crate) fn vector_bytes(self) -> u32 {
         match self {
             Level::Avx2 => 32,
             Level::Skylake | Level::IceLake => 64,
@@ -105,28 +106,31 @@ fn level() -> Option<Level> {
     None
 }
 
-/// Bytes of a vector of this backend, if the host supports the backend.
-pub(crate) fn vector_bytes() -> Option<u32> {
-    level().map(Level::vector_bytes)
-}
-
 impl X86Backend {
-    /// The backend, if the host supports it.
+    /// The level of the backend that a choice selects, if it selects this backend and the host supports it.
+    pub(crate) fn level(choice: BackendChoice) -> Option<Level> {
+        let host = level()?;
+        match choice {
+            BackendChoice::Auto => Some(host),
+            BackendChoice::Skylake => Some(host.min(Level::Skylake)),
+            BackendChoice::Avx2 => Some(host.min(Level::Avx2)),
+            BackendChoice::Cranelift | BackendChoice::Interp => None,
+        }
+    }
+
+    /// The backend that a choice selects, if it selects this one and the host supports it.
     ///
     /// # Errors
     /// As [`CraneliftBackend::host`].
-    pub(crate) fn host() -> Result<Option<&'static X86Backend>, BuildError> {
-        match level() {
-            Some(level) => Self::at(level).map(Some),
-            None => Ok(None),
-        }
+    pub(crate) fn chosen(choice: BackendChoice) -> Result<Option<&'static X86Backend>, BuildError> {
+        Self::level(choice).map(Self::at).transpose()
     }
 
     /// The backend for a level, which the host must support.
     ///
     /// # Errors
     /// As [`CraneliftBackend::host`].
-    pub(crate) fn at(level: Level) -> Result<&'static X86Backend, BuildError> {
+    fn at(level: Level) -> Result<&'static X86Backend, BuildError> {
         static LEVELS: [OnceLock<X86Backend>; 3] = [const { OnceLock::new() }; 3];
         let cranelift = CraneliftBackend::host()?;
         let caps = caps::caps(level, ScatteredAccesses::host());
@@ -136,6 +140,14 @@ impl X86Backend {
 
 #[cfg(test)]
 impl X86Backend {
+    /// The backend, if the host supports it.
+    ///
+    /// # Errors
+    /// As [`CraneliftBackend::host`].
+    pub(crate) fn host() -> Result<Option<&'static X86Backend>, BuildError> {
+        Self::chosen(BackendChoice::Auto)
+    }
+
     /// The backends for the levels below the host's, which it supports, too.
     pub(crate) fn lower_levels() -> Result<Vec<&'static X86Backend>, BuildError> {
         let lower: &[Level] = match level() {

@@ -203,14 +203,17 @@ impl Selector<'_> {
     /// from the same places there: every other lane, for example. `None` if there is another way only.
     fn permute_pairs(&mut self, [a, b]: [VReg; 2], from: Type, lanes: &[u32]) -> Option<VReg> {
         let words = from.elem.bytes() / 4;
+        // The words of a vector.
+        let held = words * from.lanes();
         let word = |at: u32| lanes.get((at / words) as usize).map(|&lane| lane * words + at % words);
         // The places of the two words of eight bytes in their 128 bits, by vector; and for each eight bytes of the result its own.
         let mut places: [Option<(u32, u32)>; 2] = [None; 2];
         let mut order = 0;
         for pair in (0..4).rev() {
             let (Some(first), Some(second)) = (word(2 * pair), word(2 * pair + 1)) else { continue };
-            let (source, half) = (first / (words * from.lanes()), first % (words * from.lanes()) / 4);
-            if second / (words * from.lanes()) != source || second % (words * from.lanes()) / 4 != half {
+            let [(source, first), (other, second)] = [first, second].map(|word| (word / held, word % held));
+            let half = first / 4;
+            if other != source || second / 4 != half {
                 return None;
             }
             if *places[source as usize].get_or_insert((first % 4, second % 4)) != (first % 4, second % 4) {
