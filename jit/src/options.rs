@@ -12,6 +12,9 @@ pub struct Options {
     pub fast_math: FastMath,
     /// `-cl-uniform-work-group-size`, or a language version without non-uniform groups: every group is full.
     pub uniform_work_groups: bool,
+    /// The runtime asks for other code ([`crate::specialize`]) for launches in which the memory of several pointer arguments
+    /// overlaps: all other code takes their accesses for independent.
+    pub separate_args: bool,
     /// Keep argument names and types for `clGetKernelArgInfo`.
     pub arg_info: bool,
     /// What executes the kernels.

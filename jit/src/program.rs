@@ -55,6 +55,9 @@ pub struct Kernel {
     pub has_barrier: bool,
     /// Whether it makes requests of device-side enqueue.
     pub enqueues: bool,
+    /// Whether [`Kernel::entry`] must not be launched if the kernel writes memory of one pointer argument that is also memory of another
+    /// one: its code takes these accesses for independent.
+    pub assumes_separate_args: bool,
     /// Code for certain launches. If the kernel accesses images, [`Kernel::entry`] must not be launched.
     pub specializations: Option<Arc<Specializations>>,
     /// What its code checks; `None` if it checks nothing.

@@ -5,6 +5,7 @@
 //!   of formats and samplers that it is launched with; programs use few. The build itself compiles the most common combination. That
 //!   finds errors early and determines the resources of the kernel.
 //! - In launches with work-groups of one work-item, packs are made of neighbouring groups.
+//! - Code takes the memory of different pointer arguments for separate. Launches in which it overlaps get code that does not.
 //! - Launches of kernels that access memory contiguously along y only are transposed: the runtime exchanges their dimensions x and
 //!   y, and so does the code.
 //!
@@ -30,8 +31,16 @@ use super::program::BuildError;
 pub(crate) struct LaunchFacts {
     /// The launch's images and samplers.
     pub(crate) images: Facts,
+    /// Whether the memory of pointer arguments overlaps.
+    pub(crate) overlap: bool,
     /// The form in which it is executed.
     pub(crate) form: LaunchForm,
+}
+
+impl LaunchFacts {
+    fn new(args: ArgFacts<'_>, form: LaunchForm) -> LaunchFacts {
+        LaunchFacts { images: Facts(args.images.to_vec()), overlap: args.overlap, form }
+    }
 }
 
 /// The form in which a launch is executed.
@@ -43,6 +52,15 @@ pub(crate) enum LaunchForm {
     SingleItems,
     /// The dimensions x and y are exchanged.
     Transposed,
+}
+
+/// What a launch's arguments tell.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgFacts<'a> {
+    /// Its image and sampler arguments by their offsets in the argument block, in ascending order.
+    pub images: &'a [(u32, ArgFact)],
+    /// Whether the kernel writes memory of one pointer argument that is also memory of another one.
+    pub overlap: bool,
 }
 
 /// Code of a kernel, specialized for the facts of certain launches.
@@ -128,7 +146,7 @@ impl Specializations {
         specialize: SpecializeFn,
     ) -> Specializations {
         let by_images = usual.is_some();
-        let key = |images| LaunchFacts { images, form: LaunchForm::AsGiven };
+        let key = |images| LaunchFacts { images, overlap: false, form: LaunchForm::AsGiven };
         let codes =
             usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
         let codes = Mutex::new(Codes { kept: codes, uses: 0 });
@@ -138,12 +156,13 @@ impl Specializations {
     /// As [`Specializations::get`], but `None` if code would have to be compiled first.
     pub fn known(
         &self,
-        images: &[(u32, ArgFact)],
+        args: ArgFacts<'_>,
         local_size: [u64; 3],
         num_groups: [u64; 3],
     ) -> Option<Result<Option<Specialization>, BuildError>> {
+        let needs_own = self.by_images || args.overlap;
         let made = |form| {
-            let facts = LaunchFacts { images: Facts(images.to_vec()), form };
+            let facts = LaunchFacts::new(args, form);
             let code = self.codes.lock().get(&facts)?.clone();
             code.get().cloned()
         };
@@ -151,11 +170,11 @@ impl Specializations {
         if form != LaunchForm::AsGiven {
             match made(form)? {
                 Ok(code) => return Some(Ok(Some(code))),
-                Err(_) if !self.by_images => return Some(Ok(None)),
+                Err(_) if !needs_own => return Some(Ok(None)),
                 Err(_) => {}
             }
         }
-        if !self.by_images {
+        if !needs_own {
             return Some(Ok(None));
         }
         Some(made(LaunchForm::AsGiven)?.map(Some))
@@ -174,28 +193,28 @@ impl Specializations {
         }
     }
 
-    /// The specialization for a launch, if it needs one: `images` are its image and sampler arguments by their offsets in the
-    /// argument block, in ascending order; `local_size` and `num_groups` are its sizes.
+    /// The specialization for a launch, if it needs one; `local_size` and `num_groups` are its sizes.
     ///
     /// # Errors
     /// As for [`super::compile`]; the error names the kernel.
     pub fn get(
         &self,
-        images: &[(u32, ArgFact)],
+        args: ArgFacts<'_>,
         local_size: [u64; 3],
         num_groups: [u64; 3],
     ) -> Result<Option<Specialization>, BuildError> {
-        let made = |form| self.made(LaunchFacts { images: Facts(images.to_vec()), form });
+        let needs_own = self.by_images || args.overlap;
+        let made = |form| self.made(LaunchFacts::new(args, form));
         let form = self.form(local_size, num_groups);
         if form != LaunchForm::AsGiven {
             match made(form) {
                 Ok(code) => return Ok(Some(code)),
                 // It has been reported; the usual code takes such launches as well.
-                Err(_) if !self.by_images => return Ok(None),
+                Err(_) if !needs_own => return Ok(None),
                 Err(_) => {}
             }
         }
-        if !self.by_images {
+        if !needs_own {
             return Ok(None);
         }
         made(LaunchForm::AsGiven).map(Some)
@@ -253,7 +272,10 @@ mod tests {
             Ok(code())
         };
         let all = Specializations::new(Some(Facts(Vec::new())), code(), false, None, Box::new(specialize));
-        let get = |number: u32| all.get(&[(number, ArgFact::Sampler(Sampler(0)))], [1; 3], [1; 3]).unwrap();
+        let get = |number: u32| {
+            let images = &[(number, ArgFact::Sampler(Sampler(0)))];
+            all.get(ArgFacts { images, overlap: false }, [1; 3], [1; 3]).unwrap()
+        };
         for number in 0..1000 {
             assert!(get(number).is_some() && get(0).is_some());
         }

@@ -129,6 +129,7 @@ impl How {
         Options {
             backend,
             width: self.width,
+            separate_args: true,
             inline_limit: self.inline,
             opt_disable: self.opt_disable,
             dump,

@@ -19,6 +19,7 @@ mod info;
 mod intel_sub_groups;
 mod mipmaps;
 mod named_barriers;
+mod overlapping_args;
 mod pipes;
 mod printf;
 mod programs;

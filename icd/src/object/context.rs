@@ -157,7 +157,7 @@ impl Context {
     }
 
     /// Adds a device queue, unless there are already `most` of its device. If it is to be the default one, it becomes so; if there
-    /// already is a default queue, that is returned instead.
+    /// already is a default queue, that is returned instead. It does not count: the CTS creates `most` queues besides it.
     pub fn add_device_queue(&self, queue: &Ref<DeviceQueue>, most: usize) -> Option<Ref<DeviceQueue>> {
         let mut queues = self.device_queues.lock();
         if queue.is_created_default() {
@@ -170,7 +170,8 @@ impl Context {
         let same_device = queues.all.iter().filter_map(Weak::upgrade);
         // Dropped without the lock.
         let same_device: Vec<_> = same_device.filter(|other| Ref::ptr_eq(other.device(), queue.device())).collect();
-        let added = (same_device.len() < most).then(|| queue.clone());
+        let counted = same_device.iter().filter(|other| !other.is_created_default()).count();
+        let added = (queue.is_created_default() || counted < most).then(|| queue.clone());
         if added.is_some() {
             queues.all.push(Arc::downgrade(queue));
         }

@@ -87,6 +87,9 @@ pub struct PreparedArgs {
     pub queues: SmallVec<[Ref<DeviceQueue>; 1]>,
     /// Facts about images and samplers, by their offsets in the block.
     pub facts: SmallVec<[(u32, ArgFact); 4]>,
+    /// Whether the kernel may write memory of one pointer argument that is also memory of another one, and its usual code takes them
+    /// for separate.
+    pub overlap: bool,
 }
 
 /// An argument was never set, or the object it was set to no longer exists.
@@ -234,7 +237,30 @@ impl Kernel {
             local_end = local_end.saturating_add(distance);
         }
         let local_arg_bytes = local_end - self.info().resources.local_bytes;
-        Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, queues, facts })
+        let overlap = self.info().assumes_separate_args && self.written_args_overlap(&args.values);
+        Ok(PreparedArgs { block, buffers, local_arg_bytes, objects, queues, facts, overlap })
+    }
+
+    /// Whether the object behind a pointer argument through which the kernel writes overlaps that behind another one.
+    fn written_args_overlap(&self, values: &[Option<ArgValue>]) -> bool {
+        let mut objects: SmallVec<[(u64, u64, bool); 8]> = SmallVec::new();
+        for (value, info) in values.iter().zip(&self.info().args) {
+            let (Some(value), ArgKind::GlobalPointer | ArgKind::ConstantPointer) = (value, info.kind) else { continue };
+            let start = match value {
+                ArgValue::Address(address) | ArgValue::DeviceAddress(address, _) => *address,
+                ArgValue::Buffer(mem) => mem.upgrade().map_or(0, |mem| mem.bytes().as_ptr().addr() as u64),
+                ArgValue::Data(_)
+                | ArgValue::Local(_)
+                | ArgValue::Image(_)
+                | ArgValue::Sampler(_)
+                | ArgValue::Queue(_) => continue,
+            };
+            let (before, total) = self.bounds(value);
+            let start = start.saturating_sub(before);
+            objects.push((start, start.saturating_add(total), info.written));
+        }
+        let overlap = |a: &(u64, u64, bool), b: &(u64, u64, bool)| (a.2 || b.2) && a.0 < b.1 && b.0 < a.1;
+        objects.iter().enumerate().any(|(at, a)| objects[at + 1..].iter().any(|b| overlap(a, b)))
     }
 
     /// The object behind a pointer argument: its bytes in front of the pointer, and all its bytes.

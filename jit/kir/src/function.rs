@@ -85,6 +85,9 @@ pub struct Function {
     pub names: FxHashMap<Value, String>,
     /// The next barrier's id.
     pub next_barrier: u32,
+    /// Offsets of pointer arguments of a kernel: what is accessed through one of them, and written at all, is accessed through no
+    /// other one of them (`restrict`).
+    pub noalias_args: Vec<u32>,
 }
 
 impl Function {
@@ -100,6 +103,7 @@ impl Function {
             locs: SecondaryMap::new(),
             names: FxHashMap::default(),
             next_barrier: 0,
+            noalias_args: Vec::new(),
         }
     }
 

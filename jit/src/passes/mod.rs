@@ -8,6 +8,7 @@
 //! Deliberately not here: anything that depends on lanes or on a backend.
 
 mod addr;
+mod alias;
 pub(crate) mod calls;
 mod constant_loads;
 mod dce;
@@ -71,6 +72,7 @@ pub static PASSES: &[Pass] = &[
     },
     pass!(simplify, "folds constants and algebraic identities"),
     pass!(narrow, "narrows computations to the bits that are used"),
+    pass!(alias, "gives accesses through arguments that do not alias their classes"),
     pass!(gvn, "computes equal values only once"),
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
@@ -83,13 +85,12 @@ pub static PASSES: &[Pass] = &[
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 
-/// The order of the canonical passes over a kernel, after inlining, up to those on loops.
+/// The first canonical passes over a kernel, after inlining.
+pub static PROMOTE: &[&str] = &["simplify_cfg", "simplify", "mem2reg", "simplify", "simplify_cfg"];
+
+/// The order of the canonical passes over a kernel after [`PROMOTE`], up to those on loops.
 pub static CANONICAL: &[&str] = &[
-    "simplify_cfg",
-    "simplify",
-    "mem2reg",
-    "simplify",
-    "simplify_cfg",
+    "alias",
     "gvn",
     "constant_loads",
     "mem2reg",
@@ -122,7 +123,8 @@ pub static UNROLL: &[&str] = &[
 const UNROLL_ROUNDS: usize = 3;
 
 /// The canonical passes after those on loops.
-pub static SETTLE: &[&str] = &["lifetimes", "if_convert", "addr", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
+pub static SETTLE: &[&str] =
+    &["lifetimes", "if_convert", "addr", "alias", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
 
 /// The order of the passes after work-items have become loops.
 pub static CLEAN: &[&str] = &[
@@ -192,11 +194,24 @@ pub(crate) fn part(options: &Options) -> &'static [&'static str] {
 
 /// The canonical passes in order, with one round of unrolling.
 pub fn canonical() -> Vec<&'static str> {
-    [CANONICAL, UNROLL, SETTLE].concat()
+    [PROMOTE, CANONICAL, UNROLL, SETTLE].concat()
 }
 
 /// Takes a kernel without calls to stage *canonical*. `after` is as in [`run`].
 pub fn canonicalize(func: &mut Function, globals: &Globals, options: &Options, after: &mut dyn FnMut(&str, &Function)) {
+    if !options.opt_disable {
+        run(func, globals, PROMOTE, after);
+    }
+    canonicalize_promoted(func, globals, options, after);
+}
+
+/// The rest of [`canonicalize`] for a kernel after the passes of [`PROMOTE`], if it is optimized.
+pub fn canonicalize_promoted(
+    func: &mut Function,
+    globals: &Globals,
+    options: &Options,
+    after: &mut dyn FnMut(&str, &Function),
+) {
     if options.opt_disable {
         return run(func, globals, MINIMAL, after);
     }

@@ -21,7 +21,7 @@ use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
 use crate::specialize::{LaunchFacts, Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::report::work;
-use crate::{BuildError, Kernel, Options, Program, check, passes, spmd};
+use crate::{ArgKind, BackendChoice, BuildError, Kernel, Options, Program, check, passes, spmd};
 
 /// Runs all stages after the import of a module.
 pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> Result<Program, BuildError> {
@@ -30,7 +30,8 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     observer.module("imported", &module)?;
     let mut tables: Vec<KernelChecks> =
         kernels.iter().map(|desc| KernelChecks { kernel: desc.name.clone(), ..KernelChecks::default() }).collect();
-    let called = canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
+    let Canonicalized { called, assumes_separate_args, promoted } =
+        canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
     observer.module("canonical", &module)?;
     for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
         let written = written_args(&module.funcs[kernel.func]);
@@ -85,10 +86,12 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             if let Some(lanes) = transposed {
                 observer.report_transposed(&desc.name, lanes);
             }
-            let specializations = (accesses.is_some() || by_groups || transposed.is_some()).then(|| {
+            let promoted = promoted.clone().filter(|_| assumes_separate_args[number]);
+            let is_special = accesses.is_some() || by_groups || transposed.is_some() || promoted.is_some();
+            let specializations = is_special.then(|| {
                 let source = accesses.unwrap_or_else(|| module.clone());
                 let width = needs.resources.width;
-                let source = KernelSource::new(&desc.name, source, number, data.clone(), options, width);
+                let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, width);
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
                 Arc::new(Specializations::new(images, usual, by_groups, transposed, make))
             });
@@ -107,6 +110,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 private_bytes: needs.private_bytes,
                 has_barrier: needs.has_barrier,
                 enqueues: enqueues[number],
+                assumes_separate_args: assumes_separate_args[number],
                 specializations,
                 checks,
                 work: is_counted.then(|| Arc::new(work::estimate(func))),
@@ -124,15 +128,25 @@ fn has_requests(func: &Function) -> bool {
     func.layout.blocks().iter().any(|&block| func.layout.insts(block).iter().any(is_request))
 }
 
-/// Takes every kernel of a module to stage *canonical*, and the functions that they call, which it returns. Other functions lose
-/// their bodies; they have been inlined into their callers.
+/// What [`canonicalize`] found and made besides the kernels.
+struct Canonicalized {
+    /// The functions that kernels call.
+    called: Vec<CalledFunction>,
+    /// By kernel, whether its code takes accesses through different arguments for independent.
+    assumes_separate_args: Vec<bool>,
+    /// The module before kernels were optimized so, if any is.
+    promoted: Option<Arc<Module>>,
+}
+
+/// Takes every kernel of a module to stage *canonical*, and the functions that they call. Other functions lose their bodies; they
+/// have been inlined into their callers.
 fn canonicalize(
     observer: &StageObserver<'_>,
     module: &mut Module,
     kernels: &[KernelDesc],
     tables: &mut [KernelChecks],
     options: &Options,
-) -> Result<Vec<CalledFunction>, BuildError> {
+) -> Result<Canonicalized, BuildError> {
     let policy = CallPolicy {
         limit: options.inline_limit,
         // Checks follow pointers from the objects that they belong to, and a sub-group of one work-item may not be what is required.
@@ -147,20 +161,65 @@ fn canonicalize(
         },
     };
     let called = passes::calls::run(module, &policy)?;
-    for (number, kernel) in module.kernels.clone().into_iter().enumerate() {
-        if module.funcs[kernel.func].stage == Stage::Imported {
-            if !kernels[number].is_child {
-                with_checks(module, number, &kernels[number], &mut tables[number], |checks, func| {
-                    checks.before_promotion(func, options.checks);
-                });
-            }
-            with_function(module, kernel.func, |module, func| {
-                observer.passes(module, func, |func, after| passes::canonicalize(func, &module.globals, options, after))
-            })?;
-            module.funcs[kernel.func].stage = Stage::Canonical;
+    let imported: Vec<(usize, Func)> = module.kernels.iter().map(|kernel| kernel.func).enumerate().collect();
+    let imported = imported.into_iter().filter(|&(_, func)| module.funcs[func].stage == Stage::Imported);
+    let imported: Vec<(usize, Func)> = imported.collect();
+    let mut assumes_separate_args = vec![false; kernels.len()];
+    for &(number, func) in &imported {
+        let desc = &kernels[number];
+        if !desc.is_child {
+            with_checks(module, number, desc, &mut tables[number], |checks, func| {
+                checks.before_promotion(func, options.checks);
+            });
         }
+        if !options.opt_disable {
+            with_function(module, func, |module, func| {
+                observer.passes(module, func, |func, after| passes::run(func, &module.globals, passes::PROMOTE, after))
+            })?;
+        }
+        assumes_separate_args[number] = gains_from_separate_args(&module.funcs[func], desc, options);
     }
-    Ok(called)
+    let promoted = assumes_separate_args.contains(&true).then(|| Arc::new(module.clone()));
+    for &(number, func) in &imported {
+        if assumes_separate_args[number] {
+            module.funcs[func].noalias_args = pointer_args(&kernels[number]).collect();
+        }
+        finish_canonical(observer, module, func, options)?;
+    }
+    Ok(Canonicalized { called, assumes_separate_args, promoted })
+}
+
+/// The offsets of a kernel's arguments that are pointers to memory objects.
+fn pointer_args(desc: &KernelDesc) -> impl Iterator<Item = u32> {
+    let is_pointer = |kind| matches!(kind, ArgKind::GlobalPointer | ArgKind::ConstantPointer);
+    desc.args.iter().filter(move |arg| is_pointer(arg.kind)).map(|arg| arg.slot.offset)
+}
+
+/// Whether a kernel's code should take accesses through different arguments for independent, and launches say whether they are.
+fn gains_from_separate_args(func: &Function, desc: &KernelDesc, options: &Options) -> bool {
+    let applies = options.separate_args
+        && !options.opt_disable
+        && options.checks.is_empty()
+        && options.backend != BackendChoice::Interp
+        && !desc.is_child;
+    let written = written_args(func);
+    applies && pointer_args(desc).count() > 1 && pointer_args(desc).any(|arg| written.contains(&arg))
+}
+
+/// Takes a kernel after [`passes::PROMOTE`] to stage *canonical*.
+pub(super) fn finish_canonical(
+    observer: &StageObserver<'_>,
+    module: &mut Module,
+    func: Func,
+    options: &Options,
+) -> Result<(), BuildError> {
+    with_function(module, func, |module, func| {
+        observer.passes(module, func, |func, after| {
+            passes::canonicalize_promoted(func, &module.globals, options, after);
+        })
+    })?;
+    module.funcs[func].stage = Stage::Canonical;
+    Ok(())
 }
 
 /// Compiles the functions that kernels call. The result also holds their code.

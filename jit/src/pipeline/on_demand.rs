@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::abi::Resources;
-use clift_kir::{Function, Module};
+use clift_kir::{Function, Module, Stage};
 
 use super::PANIC;
 use super::batch::{KernelRequest, compile_kernels};
 use super::kernel::to_legal;
-use super::module::expand_images;
+use super::module::{expand_images, finish_canonical};
 use super::observer::StageObserver;
 use crate::builtins::image;
 use crate::codegen::data::ProgramData;
@@ -87,17 +87,20 @@ pub(super) struct KernelSource {
     name: String,
     /// The kernel at stage *canonical*, with its image accesses, among others.
     module: Arc<Module>,
-    /// Its index in the module.
+    /// The kernel as it was before anything was assumed of its arguments, among others, if something is.
+    promoted: Option<Arc<Module>>,
+    /// Its index in the modules.
     number: usize,
     data: Arc<ProgramData>,
     options: Options,
 }
 
 impl KernelSource {
-    /// The kernel with the index `number` in the module. `width` is the width of its usual code.
+    /// The kernel with the index `number` in the modules. `width` is the width of its usual code.
     pub(super) fn new(
         name: &str,
         module: Arc<Module>,
+        promoted: Option<Arc<Module>>,
         number: usize,
         data: Arc<ProgramData>,
         options: &Options,
@@ -108,7 +111,7 @@ impl KernelSource {
             // Answers to earlier queries about sub-groups must stay true.
             options.width = Some(width);
         }
-        KernelSource { name: name.to_owned(), module, number, data, options }
+        KernelSource { name: name.to_owned(), module, promoted, number, data, options }
     }
 
     /// Compiles the kernel for the launches that `facts` describes.
@@ -116,19 +119,22 @@ impl KernelSource {
         guarded(PANIC, || {
             let options = Options { single_items: facts.form == LaunchForm::SingleItems, ..self.options.clone() };
             let mut observer = StageObserver::new(&options, Instant::now());
-            let kernel = self.module.kernels[self.number].clone();
+            let source = if facts.overlap { self.promoted.as_ref().unwrap_or(&self.module) } else { &self.module };
+            let kernel = source.kernels[self.number].clone();
             let func = kernel.func;
-            let is_other = |id| id != func && self.module.kernels.iter().any(|kernel| kernel.func == id);
+            let is_other = |id| id != func && source.kernels.iter().any(|kernel| kernel.func == id);
             // The numbers of functions stay.
-            let funcs = self.module.funcs.iter().map(|(id, func)| {
+            let funcs = source.funcs.iter().map(|(id, func)| {
                 if is_other(id) {
                     Function { stage: func.stage, ..Function::new(func.name.clone(), &[]) }
                 } else {
                     func.clone()
                 }
             });
-            let mut module =
-                Module { funcs: funcs.collect(), globals: self.module.globals.clone(), kernels: vec![kernel] };
+            let mut module = Module { funcs: funcs.collect(), globals: source.globals.clone(), kernels: vec![kernel] };
+            if module.funcs[func].stage == Stage::Imported {
+                finish_canonical(&observer, &mut module, func, &options)?;
+            }
             if image::has_accesses(&module.funcs[func]) {
                 expand_images(&observer, &mut module, func, &facts.images, &options)?;
             }

@@ -1,10 +1,9 @@
 //! Imports one function: its parameters, blocks and phis. The other instructions are in `ops/`.
 
-use clift_kir::{Block, BlockCall, Func, Function, Opcode, Space, Type, Value};
+use clift_kir::{Block, BlockCall, Function, Opcode, Space, Type, Value};
 use rspirv::spirv::Op;
 use rustc_hash::FxHashMap;
 
-use super::alias;
 use super::cfg::Cfg;
 use super::llvm_backend;
 use super::lower::{FuncCx, Leaves, MemAccess, Phi, SharedState, Val, is_position};
@@ -12,14 +11,14 @@ use super::module::FunctionDef;
 use super::ops;
 use super::reflect::KernelDesc;
 use super::types::{MAX_ALIGN, TypeInfo, TypeKind};
-use super::unit::{Callee, Unit};
+use super::unit::Unit;
 use super::words::{Inst, InstError};
 use crate::ImportError;
 
 /// The role of a kir function.
 pub(super) enum FunctionRole<'a> {
-    /// A function that is called, its name, and the number of its copies after inlining.
-    Callee(Callee, String, InlinedCopies),
+    /// A function that is called: its name, and the number of its copies after inlining.
+    Callee(String, InlinedCopies),
     /// A kernel; its parameters are loaded from the argument block.
     Kernel(&'a KernelDesc),
 }
@@ -43,7 +42,7 @@ pub(super) fn import(
     let head = &unit.module.insts[function.inst];
     let name = match role {
         FunctionRole::Kernel(desc) => desc.name.clone(),
-        FunctionRole::Callee(_, name, _) => name.clone(),
+        FunctionRole::Callee(name, _) => name.clone(),
     };
     let signature = unit.signature(function).map_err(|error| error.at(head))?;
     let returns = match role {
@@ -55,7 +54,7 @@ pub(super) fn import(
     let entry = func.append_block();
     let mut cx = FuncCx::new(unit, shared, &mut func, &cfg, entry);
     cx.is_optimized = llvm_backend::is_optimized(&unit.module, function);
-    if let FunctionRole::Callee(_, _, copies) = role {
+    if let FunctionRole::Callee(_, copies) = role {
         cx.copies = *copies;
     }
     cx.set_loc(head);
@@ -65,18 +64,7 @@ pub(super) fn import(
     for number in cfg.order() {
         import_block(&mut cx, function, number)?;
     }
-    let (seeds, calls) = (std::mem::take(&mut cx.alias_seeds), std::mem::take(&mut cx.only_calls));
-    mark_aliases(shared, &mut func, &seeds, calls);
     Ok(func)
-}
-
-/// Sets the alias classes of accesses, and those of the parameters of functions that are called only here.
-fn mark_aliases(shared: &SharedState, func: &mut Function, seeds: &alias::Seeds, calls: Vec<(Func, Vec<Value>)>) {
-    let classes = alias::run(func, seeds);
-    for (callee, args) in calls {
-        let passed = args.iter().map(|&arg| classes.of(arg)).collect();
-        shared.param_alias.borrow_mut().insert(callee, passed);
-    }
 }
 
 /// Makes a kernel that only calls the function of its entry point, for functions that are also called elsewhere.
@@ -100,8 +88,6 @@ pub(super) fn wrapper(
         Ok(())
     };
     body().map_err(|error| error.at(head))?;
-    let (seeds, calls) = (std::mem::take(&mut cx.alias_seeds), std::mem::take(&mut cx.only_calls));
-    mark_aliases(shared, &mut func, &seeds, calls);
     Ok(func)
 }
 
@@ -115,13 +101,6 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &FunctionR
     if matches!(role, FunctionRole::Callee(..)) && !cx.type_info(ret)?.is_flat() {
         cx.result_address = Some(param(cx, Type::ptr(Space::Private)));
     }
-    let mut classes = match role {
-        FunctionRole::Callee(callee, ..) => {
-            cx.shared.param_alias.borrow().get(&callee.func).cloned().unwrap_or_default()
-        }
-        FunctionRole::Kernel(_) => Vec::new(),
-    }
-    .into_iter();
     for (index, &inst) in function.params.iter().enumerate() {
         let inst = &unit.module.insts[inst];
         let (id, ty) = (inst.result()?, inst.result_type()?);
@@ -136,11 +115,6 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &FunctionR
             FunctionRole::Kernel(desc) => kernel_parameter(cx, id, info, desc.args[index].slot.offset)?,
             FunctionRole::Callee(..) if info.is_flat() => {
                 let leaves: Leaves = info.leaves.iter().map(|leaf| param(cx, leaf.ty)).collect();
-                for &leaf in &leaves {
-                    if let Some(class) = classes.next().filter(|&class| class != 0) {
-                        cx.alias_seeds.push((leaf, class));
-                    }
-                }
                 match by_value(cx, id, info)? {
                     // The callee may modify the structure, so it gets a copy.
                     Some(pointee) => {
@@ -150,10 +124,7 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &FunctionR
                     None => Val::Leaves(leaves),
                 }
             }
-            FunctionRole::Callee(..) => {
-                classes.next();
-                Val::Memory(param(cx, Type::ptr(Space::Private)))
-            }
+            FunctionRole::Callee(..) => Val::Memory(param(cx, Type::ptr(Space::Private))),
         };
         if let (Val::Leaves(leaves), Some(name)) = (&val, unit.module.names.get(&id))
             && let [leaf] = leaves[..]
@@ -191,8 +162,7 @@ fn kernel_parameter(cx: &mut FuncCx<'_>, id: u32, info: &TypeInfo, offset: u32) 
     if let Some(ty) = info.value {
         let value = cx.b.arg(offset, ty);
         if ty.is_ptr() && cx.unit.module.decorations.of(id).restrict {
-            let class = cx.shared.fresh_alias();
-            cx.alias_seeds.push((value, class));
+            cx.b.func.noalias_args.push(offset);
         }
         return Ok(Val::one(value));
     }

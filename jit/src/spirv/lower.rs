@@ -6,15 +6,14 @@
 use std::cell::{Cell, RefCell};
 
 use clift_kir::{
-    Block, Builder, FpFlags, Func, Function, Global, GlobalData, IntCond, Loc, MemInfo, Opcode, SlotData, Space, Type,
-    Value, WrapFlags,
+    Block, Builder, FpFlags, Function, Global, GlobalData, IntCond, Loc, MemInfo, Opcode, SlotData, Space, Type, Value,
+    WrapFlags,
 };
 use cranelift_entity::PrimaryMap;
 use rspirv::spirv::{BuiltIn, Op};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
-use super::alias::Seeds;
 use super::cfg::Cfg;
 use super::consts::{self, MAX_INIT_BYTES};
 use super::function::Edges;
@@ -82,10 +81,6 @@ pub(crate) struct SharedState {
     pub(crate) fp: FpFlags,
     /// Whether multiply-add may contract even where a kernel says `ContractionOff`.
     pub(crate) force_contract: bool,
-    /// The next alias class.
-    pub(crate) next_alias: Cell<u32>,
-    /// Alias classes of the parameters of functions that are called from one place.
-    pub(crate) param_alias: RefCell<FxHashMap<Func, Vec<u32>>>,
     /// Local variables that are zero when a work-group begins.
     pub(crate) zeroed: RefCell<Vec<Global>>,
     /// The number of named barriers that have been initialized, and the array that they are in.
@@ -104,13 +99,6 @@ impl SharedState {
         let total = self.init_bytes.get().saturating_add(bytes);
         self.init_bytes.set(total);
         if total > MAX_INIT_BYTES { Err(consts::too_large()) } else { Ok(()) }
-    }
-
-    /// A fresh alias class.
-    pub(crate) fn fresh_alias(&self) -> u32 {
-        let class = self.next_alias.get();
-        self.next_alias.set(class.saturating_add(1));
-        class
     }
 }
 
@@ -148,10 +136,6 @@ pub(crate) struct FuncCx<'a> {
     pub(crate) phis: Vec<Vec<Phi>>,
     /// The values that the phis of a block take on each edge.
     pub(crate) edges: Edges,
-    /// Pointers whose alias class is known.
-    pub(crate) alias_seeds: Seeds,
-    /// Calls of functions that are called from one place only: callee and arguments.
-    pub(crate) only_calls: Vec<(Func, Vec<Value>)>,
     /// The number of copies of the function that kernels contain.
     pub(crate) copies: InlinedCopies,
     /// Type of the function's result; `None` for void.
@@ -195,13 +179,11 @@ impl<'a> FuncCx<'a> {
             blocks,
             phis,
             edges: Edges::default(),
-            only_calls: Vec::new(),
             copies: InlinedCopies::One,
             return_type: None,
             result_address: None,
             vals: FxHashMap::default(),
             consts: (None, FxHashMap::default()),
-            alias_seeds: Seeds::new(),
             is_optimized: true,
             contract: shared.force_contract || !unit.contraction_off,
             line: (0, 0),

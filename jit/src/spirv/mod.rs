@@ -11,7 +11,6 @@
 //! well-formed kir at [`Stage::Imported`](clift_kir::Stage). Deliberately not here: optimizations (`passes/` handles unoptimized
 //! code) and OpenCL.std (`builtins/`). `docs/add-a-spirv-op.md` shows how to add an instruction.
 
-mod alias;
 mod builtin_imports;
 pub mod caps;
 mod cfg;
@@ -209,12 +208,6 @@ fn build(
         }
     }
     connect(&mut units, &links, &funcs, &mut plans)?;
-    for (symbol, count) in &graph.calls {
-        if let (1, Some(&func)) = (count, funcs.get(symbol)) {
-            shared.param_alias.borrow_mut().insert(func, Vec::new());
-        }
-    }
-
     let single = graph.single_copies(entries.iter().map(|(symbol, _)| *symbol));
     let single = |symbol: &Symbol| single.contains(symbol);
 
@@ -254,7 +247,7 @@ fn build(
                 let named = unit.module.names.get(&symbol.id).map_or("function", |name| name);
                 let copies =
                     if single(&symbol) { function::InlinedCopies::One } else { function::InlinedCopies::Several };
-                let role = FunctionRole::Callee(Callee { func }, unique(&mut names, named), copies);
+                let role = FunctionRole::Callee(unique(&mut names, named), copies);
                 function::import(unit, &shared, defined(unit, symbol.id), &role)
                     .map_err(|error| place(error, &symbol))?
             }
@@ -314,8 +307,6 @@ fn shared(options: &Options) -> SharedState {
         variable_bytes: Cell::new(0),
         fp,
         force_contract: math.mad_enable || math.unsafe_math || math.relaxed,
-        next_alias: Cell::new(1),
-        param_alias: RefCell::default(),
         zeroed: RefCell::default(),
         named_barriers: Cell::default(),
     }

@@ -1,6 +1,7 @@
 //! Kernel launches: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the query for the local size that a launch would get.
 
 use clift_include::cl::*;
+use clift_jit::ArgFacts;
 use clift_runtime::background;
 use clift_runtime::enqueue::Enqueuing;
 use clift_runtime::geometry::{self, Demands, MAX_DIMENSIONS, Request};
@@ -135,7 +136,8 @@ fn launch(
 /// A launch that may be submitted, and the resources to keep alive, after checking all rules except those for wait lists.
 pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box<Launch>, KeepAlive)> {
     // CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS: see `prepared`
-    let PreparedArgs { mut block, buffers, local_arg_bytes, objects, queues, facts } = prepared(queue, kernel)?;
+    let PreparedArgs { mut block, buffers, local_arg_bytes, objects, queues, facts, overlap } =
+        prepared(queue, kernel)?;
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
     let mut nd = geometry::checked(request, &demands(queue, kernel))?;
@@ -156,16 +158,15 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     keep.push(kernel.executable().program.memory.clone());
     let (mut entry, mut resources) = (info.entry, info.resources);
     if let Some(specializations) = &info.specializations {
-        // CL_OUT_OF_RESOURCES if there is a failure to make the code for these images
+        // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments
         // The code is compiled on a thread with a large stack.
         let (local_size, num_groups) = (nd.local_size(), nd.num_groups());
+        let facts = ArgFacts { images: &facts, overlap };
         let code = specializations
-            .known(&facts, local_size, num_groups)
-            .unwrap_or_else(|| background::run(|| specializations.get(&facts, local_size, num_groups)));
+            .known(facts, local_size, num_groups)
+            .unwrap_or_else(|| background::run(|| specializations.get(facts, local_size, num_groups)));
         let code = code.map_err(|error| {
-            queue
-                .context()
-                .report(&format!("kernel `{}` cannot be compiled for its image arguments: {error}", info.name));
+            queue.context().report(&format!("kernel `{}` cannot be compiled for its arguments: {error}", info.name));
             OutOfResources
         })?;
         if let Some(code) = code {

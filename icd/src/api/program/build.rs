@@ -330,7 +330,16 @@ fn compiler_options() -> Options {
     let (backend, width, checks, inline_limit) = (config.backend, config.width, config.checks, config.inline_limit);
     // Reports name arguments.
     let arg_info = !checks.is_empty();
-    Options { backend, width, checks, inline_limit, arg_info, dump: config.dumps(), ..Options::default() }
+    Options {
+        backend,
+        width,
+        checks,
+        inline_limit,
+        arg_info,
+        dump: config.dumps(),
+        separate_args: true,
+        ..Options::default()
+    }
 }
 
 /// Does the work of a build, on a thread with a large stack, and stores its outcome. Returns whether it succeeded.

@@ -38,6 +38,10 @@ pub(super) fn read_function(p: &mut Parser<'_>) -> Result1<(Option<u32>, Functio
         p.skip_lines();
         if p.accept(Token::CloseBody) {
             break;
+        } else if p.accept_word("noalias") {
+            let offset = p.int("the offset of an argument")?;
+            reader.func.noalias_args.push(offset);
+            p.end_of_line()?;
         } else if p.accept_word("slot") {
             reader.slot(p)?;
         } else if let Some(block) = p.accept_id('b') {

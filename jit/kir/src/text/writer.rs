@@ -90,6 +90,9 @@ fn write_function(f: &mut Formatter<'_>, func: &Function, id: Option<&dyn Displa
         write!(f, "{} {ty}", if i == 0 { " ->" } else { "," })?;
     }
     f.write_str(" {\n")?;
+    for offset in &func.noalias_args {
+        writeln!(f, "    noalias {offset}")?;
+    }
     for (slot, data) in &func.slots {
         writeln!(f, "    slot {slot} size {} align {}", data.size, data.align)?;
     }

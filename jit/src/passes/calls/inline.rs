@@ -154,6 +154,7 @@ fn lifetime_starts(func: &mut Function, entry: Block, slots: &[Slot]) -> Vec<Ins
 pub(super) fn compacted(func: &Function) -> Function {
     let mut new = Function::new(func.name.clone(), &func.returns);
     (new.stage, new.next_barrier) = (func.stage, func.next_barrier);
+    new.noalias_args.clone_from(&func.noalias_args);
     let mut cloner = BodyCloner::new(func);
     let mut slots: FxHashMap<Slot, Slot> = FxHashMap::default();
     for &block in func.layout.blocks() {

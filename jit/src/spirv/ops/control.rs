@@ -135,7 +135,6 @@ pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
         values.push(slot);
         returned = Some(slot);
     }
-    let first = values.len();
     for (index, (&arg, &ty)) in args.iter().zip(params).enumerate() {
         if !unit.types.same_shape(cx.type_of(arg)?, ty)? {
             return Err(InstError::malformed(format!("argument {index} does not have the parameter's type")));
@@ -156,9 +155,6 @@ pub(in crate::spirv) fn call(cx: &mut FuncCx<'_>, id: u32, args: &[u32]) -> Resu
         };
         return builtin_imports::expand(cx, builtin, args, &values, result.value);
     };
-    if cx.shared.param_alias.borrow().contains_key(&callee.func) {
-        cx.only_calls.push((callee.func, values[first..].to_vec()));
-    }
     let returns: Vec<Type> =
         if returned.is_some() { Vec::new() } else { result.leaves.iter().map(|leaf| leaf.ty).collect() };
     let call = cx.b.call(callee.func, &values, &returns);
