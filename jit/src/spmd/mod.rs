@@ -47,7 +47,7 @@ use cost::width::{RowLengths, Width};
 use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
-use transform::{loop_counters, normalize, one_row_groups, single_item_groups};
+use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
@@ -214,7 +214,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// One work-item per loop iteration. Also returns the number of regions.
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
-        let mut func = func.clone();
+        let vectors = self.options.backend != BackendChoice::Interp && !self.options.opt_disable;
+        let vectors = if vectors { one_lane::run(func, &self.module.globals) } else { None };
+        let mut func = vectors.map_or_else(|| func.clone(), |made| made.func);
         collectives::lower_for_single_lane(&mut func);
         add_loops(self.module, self.kernel, self.options, &func, Packing::one(self.groups), self.growth)
     }

@@ -7,7 +7,7 @@
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
@@ -36,6 +36,8 @@ pub(crate) struct Costs {
 
 /// How many iterations a loop is assumed to have.
 const ITERATIONS: f64 = 8.0;
+/// How many iterations a loop is assumed to have of which several may be executed at once.
+const LONG_ITERATIONS: f64 = 64.0;
 /// Bits of a vector that each lane accesses whole.
 const ROW_BITS: u32 = 128;
 /// The iterations of the longest of a pack's lanes, relative to the average lane.
@@ -46,12 +48,23 @@ const UNUSUAL: f64 = 0.005;
 
 /// Estimates the costs of a kernel.
 pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
+    estimate_long(normal, divergence, lanes, machine, &FxHashSet::default())
+}
+
+/// As [`estimate`], where the loops with the headers `long` have many iterations, of which the kernel may execute several at once.
+pub(crate) fn estimate_long(
+    normal: &NormalForm,
+    divergence: &Divergence,
+    lanes: u32,
+    machine: &Machine,
+    long: &FxHashSet<Block>,
+) -> Costs {
     let plan = LinearizationPlan::new(normal, divergence);
     let masks = Masks::new(normal, divergence, &plan);
     let interleaved = Interleaved::new(&normal.func, &plan.order);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
-    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, lanes: f64::from(lanes), machine };
+    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, lanes: f64::from(lanes), machine, long };
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -125,6 +138,8 @@ struct ThroughputModel<'a> {
     interleaved: Interleaved,
     lanes: f64,
     machine: &'a Machine,
+    /// Headers of loops with many iterations.
+    long: &'a FxHashSet<Block>,
 }
 
 impl ThroughputModel<'_> {
@@ -172,7 +187,25 @@ impl ThroughputModel<'_> {
     }
 
     fn frequency(&self, block: Block) -> f64 {
-        ITERATIONS.powi(self.normal.loops.depth(block).min(6) as i32)
+        let NormalForm { loops, several, .. } = self.normal;
+        let mut frequency = ITERATIONS.powi(loops.depth(block).min(6) as i32);
+        if self.long.is_empty() {
+            return frequency;
+        }
+        let mut at = loops.innermost(block);
+        while let Some(id) = at {
+            let data = loops.get(id);
+            at = data.parent;
+            let iterations = match several.get(&data.header) {
+                Some(several) if self.long.contains(&several.rest) => LONG_ITERATIONS / f64::from(several.iterations),
+                // The rest of many iterations does not count.
+                None if several.values().any(|several| several.rest == data.header) => 0.0,
+                None if self.long.contains(&data.header) => LONG_ITERATIONS,
+                Some(_) | None => ITERATIONS,
+            };
+            frequency *= iterations / ITERATIONS;
+        }
+        frequency
     }
 
     /// Divergent loops around a block run as long as the longest lane.

@@ -6,15 +6,18 @@
 //! have one.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
-use clift_kir::{Elem, Function, Imm, Inst, KernelData, Opcode, Type};
+use clift_kir::{Block, Elem, Function, Imm, Inst, KernelData, Opcode, Type};
+use rustc_hash::FxHashSet;
 
 use super::recurrence;
 use super::register_pressure;
-use super::throughput::{Costs, estimate};
+use super::throughput::{Costs, estimate, estimate_long};
+use crate::passes::Globals;
 use crate::spmd::analysis::shape::Shape;
 use crate::spmd::analysis::spin_loops;
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::{self, NormalForm};
+use crate::spmd::transform::one_lane::{self, OneLane};
 use crate::spmd::transform::versioning;
 use crate::spmd::transform::{index_widening, record_access, row_loops};
 use crate::spmd::vectorize::widen::how::{How, how};
@@ -161,7 +164,10 @@ impl Width {
                 (chosen, costs) = (doubled, more);
             }
         }
-        let gain = costs.scalar / costs.pack.max(1.0);
+        let mut gain = costs.scalar / costs.pack.max(1.0);
+        if scatters && !sub_groups && !options.opt_disable {
+            gain = chosen.gain_over_one_lane(func).map_or(gain, |other| other.min(gain));
+        }
         if gain < WORTHWHILE && !sub_groups {
             let reason = format!(
                 "the estimated time with {} lanes is {:.1} times that of scalar code, because of scattered accesses or \
@@ -244,6 +250,19 @@ impl<'a> WidthCandidate<'a> {
             }
         }
         any
+    }
+
+    /// How much faster the pack is than its work-items one after the other with vectors of neighbouring elements, if they have
+    /// those.
+    fn gain_over_one_lane(&self, func: &Function) -> Option<f64> {
+        let OneLane { func: single, several } = one_lane::run(func, &Globals::new())?;
+        let single = NormalForm { several, ..normalize::run(&single)? };
+        let long: FxHashSet<Block> =
+            single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
+        let costs = |normal: &NormalForm| {
+            estimate_long(normal, &normal.divergence(self.lanes, true), self.lanes, self.machine, &long)
+        };
+        Some(costs(&single).scalar / costs(self.whole()).pack.max(1.0))
     }
 
     fn costs(&self) -> Costs {

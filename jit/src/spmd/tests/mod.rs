@@ -11,6 +11,7 @@ mod index_widening;
 mod perlane;
 mod single_item_groups;
 mod spin_loops;
+mod superwords;
 mod uniformity;
 mod versioning;
 mod width;

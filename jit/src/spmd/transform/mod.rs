@@ -4,10 +4,12 @@
 pub(crate) mod index_widening;
 pub(crate) mod loop_counters;
 pub(crate) mod normalize;
+pub(crate) mod one_lane;
 pub(crate) mod one_row_groups;
 pub(crate) mod private_arrays;
 pub(crate) mod record_access;
 pub(crate) mod row_loops;
 pub(crate) mod single_item_groups;
+pub(crate) mod superwords;
 pub(crate) mod transposed_items;
 pub(crate) mod versioning;

@@ -39,6 +39,16 @@ pub(crate) struct NormalForm {
     pub(crate) assumed: Assumed,
     /// How many pieces of the kernel have versions.
     pub(crate) pieces: usize,
+    /// Loops that execute several iterations at once, by their headers; see [`super::row_loops`].
+    pub(crate) several: FxHashMap<Block, Several>,
+}
+
+/// A loop that executes several iterations of another one at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Several {
+    pub(crate) iterations: u32,
+    /// The header of the other loop, which is left with the rest.
+    pub(crate) rest: Block,
 }
 
 impl NormalForm {
@@ -75,7 +85,7 @@ pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
     close_loops(&mut func, &cfg, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = analyze(&func);
-    Some(NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0 })
+    Some(NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0, several: FxHashMap::default() })
 }
 
 /// Lets all ends of the kernel go to one block.

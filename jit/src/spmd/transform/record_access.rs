@@ -41,12 +41,12 @@ struct BaseAddress {
 }
 
 /// Scalar accesses of one kind with one base address, with nothing between them that could observe their order.
-struct AccessGroup {
+pub(super) struct AccessGroup {
     block: Block,
-    op: Opcode,
+    pub(super) op: Opcode,
     base: BaseAddress,
     /// The displacement and the instruction of each access.
-    fields: Vec<(i64, Inst)>,
+    pub(super) fields: Vec<(i64, Inst)>,
 }
 
 /// Merges the accesses to records in a kernel, for packs of `lanes` lanes.
@@ -69,7 +69,7 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
 }
 
 /// Collects the groups of a block.
-fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
+pub(super) fn collect(func: &Function, block: Block, groups: &mut Vec<AccessGroup>) {
     let mut open = OpenGroups::default();
     for &inst in func.layout.insts(block) {
         let data = func.dfg.inst(inst);
@@ -228,20 +228,20 @@ fn split_index(func: &Function, index: Value) -> ((Value, Option<Opcode>), i64) 
 }
 
 /// The type that a load or store accesses.
-fn accessed(func: &Function, inst: Inst) -> Type {
+pub(super) fn accessed(func: &Function, inst: Inst) -> Type {
     let data = func.dfg.inst(inst);
     func.dfg.ty(if data.op == Opcode::Store { data.args[1] } else { func.dfg.result(inst) })
 }
 
 /// A record, or a piece of one, that becomes one access.
-struct FieldRecord {
+pub(super) struct FieldRecord {
     /// The accesses to its fields, in order of their addresses.
-    fields: Vec<Inst>,
+    pub(super) fields: Vec<Inst>,
     /// The displacement of the first field.
     disp: i64,
     /// The type of the vector of all fields.
-    ty: Type,
-    mem: MemInfo,
+    pub(super) ty: Type,
+    pub(super) mem: MemInfo,
 }
 
 impl FieldRecord {
@@ -293,7 +293,7 @@ impl FieldRecord {
     }
 
     /// The vector of fields without gaps, in order of their addresses.
-    fn of(func: &Function, fields: &[(i64, Inst)]) -> Option<FieldRecord> {
+    pub(super) fn of(func: &Function, fields: &[(i64, Inst)]) -> Option<FieldRecord> {
         let elems: SmallVec<[Elem; 16]> = fields.iter().map(|&(_, inst)| accessed(func, inst).elem).collect();
         // Fields of different types are accessed as integers.
         let same = elems.iter().all(|&elem| elem == elems[0]);
@@ -312,13 +312,13 @@ impl FieldRecord {
     }
 
     /// The address of the first field, computed from that of another one.
-    fn address(&self, b: &mut Builder<'_>, group: &AccessGroup, (inst, pointer): (Inst, Value)) -> Value {
+    pub(super) fn address(&self, b: &mut Builder<'_>, group: &AccessGroup, (inst, pointer): (Inst, Value)) -> Value {
         let own = group.fields.iter().find(|field| field.1 == inst).map_or(self.disp, |field| field.0);
         if own == self.disp { pointer } else { b.addr(pointer, None, 1, self.disp - own) }
     }
 
     /// The access to a field that the block executes first or last.
-    fn at_end(&self, func: &Function, block: Block, last: bool) -> (usize, Inst) {
+    pub(super) fn at_end(&self, func: &Function, block: Block, last: bool) -> (usize, Inst) {
         let own = |(_, inst): &(usize, &Inst)| self.fields.contains(inst);
         let mut places = func.layout.insts(block).iter().enumerate().filter(own);
         match if last { places.next_back() } else { places.next() } {

@@ -11,6 +11,9 @@
 //! row are a vector, which is accessed whole ([rows](crate::spmd::vectorize::widen)). The loop must be one block that lanes leave
 //! together, after a number of iterations that is known before.
 //!
+//! In the code of a single lane (see [`super::one_lane`]), more iterations are executed at once, and every access to neighbouring
+//! elements counts.
+//!
 //! Loads move to the start of the four iterations, and stores to their end. No access that they pass may be to the same memory:
 //! either it cannot be, or a test before the loop shows for the iterations to come that it is not.
 
@@ -23,13 +26,16 @@ use clift_kir::{
 };
 use rustc_hash::FxHashMap;
 
-use super::normalize::{self, NormalForm};
+use super::normalize::{self, NormalForm, Several};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::vectorize::widen::record_step;
 
-/// Iterations at once.
+/// Iterations at once, for packs.
 const ITERATIONS: i64 = 4;
+/// The most iterations at once for a single lane, and the most instructions in them.
+const MAX_ITERATIONS: i64 = 16;
+const MAX_COPIES: i64 = 512;
 /// Bytes of a vector that is accessed whole.
 const PIECE_BYTES: u32 = 16;
 /// The most instructions of an iteration.
@@ -53,10 +59,27 @@ pub(crate) fn run(normal: &NormalForm, lanes: u32) -> Option<NormalForm> {
         return None;
     }
     let mut func = normal.func.clone();
-    for plan in &plans {
-        plan.apply(&mut func);
+    let several: FxHashMap<Block, Several> = plans.iter().filter_map(|plan| plan.apply(&mut func)).collect();
+    Some(NormalForm { several, ..normalize::run(&func)? })
+}
+
+/// Loops of several iterations: the number of each, its block, and what it executes.
+type SeveralLoops = Vec<(usize, Block, Several)>;
+
+/// Executes several iterations at once of those loops of a kernel with one lane that store a row and that `accepts` takes by their
+/// numbers. Returns the kernel, and the block of several iterations of each loop with its number.
+pub(crate) fn run_one_lane(normal: &NormalForm, accepts: impl Fn(usize) -> bool) -> Option<(Function, SeveralLoops)> {
+    let loops = normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data));
+    let divergence = normal.divergence(1, true);
+    let plans = loops.filter_map(|counted| RowPlan::of(normal, &divergence, counted, 1));
+    let mut func = normal.func.clone();
+    let mut blocks = Vec::new();
+    for (number, plan) in plans.enumerate() {
+        if plan.rows.iter().any(|row| row.is_store) && accepts(number) {
+            blocks.extend(plan.apply(&mut func).map(|(block, several)| (number, block, several)));
+        }
     }
-    normalize::run(&func)
+    (!blocks.is_empty()).then_some((func, blocks))
 }
 
 /// A loop of one block whose number of iterations is known before.
@@ -250,6 +273,10 @@ impl Access {
 /// What becomes of a loop.
 struct RowPlan {
     counted: CountedLoop,
+    /// Iterations at once.
+    iterations: i64,
+    /// Whether the kernel has one lane.
+    single: bool,
     /// The accesses to rows.
     rows: Vec<Access>,
     /// Pairs of accesses that a test has to find apart.
@@ -312,14 +339,24 @@ impl RowPlan {
             }
         }
         let rows: Vec<Access> = accesses.into_iter().filter(|access| access.is_row).collect();
-        (!rows.is_empty()).then_some(RowPlan { counted, rows, tests })
+        let single = lanes == 1;
+        let mut iterations = ITERATIONS;
+        if single {
+            let narrowest = rows.iter().map(Access::bytes).min().unwrap_or(1);
+            iterations = (i64::from(PIECE_BYTES) / narrowest).clamp(ITERATIONS, MAX_ITERATIONS);
+            if iterations * func.layout.insts(counted.body).len() as i64 > MAX_COPIES {
+                return None;
+            }
+        }
+        (!rows.is_empty()).then_some(RowPlan { counted, iterations, single, rows, tests })
     }
 
-    /// Inserts the loop of several iterations before the loop, which remains for the rest.
-    fn apply(&self, func: &mut Function) {
+    /// Inserts the loop of several iterations before the loop, which remains for the rest. Returns its block.
+    fn apply(&self, func: &mut Function) -> Option<(Block, Several)> {
         let CountedLoop { body, preheader, limit, leaves, .. } = self.counted;
-        let Some(entry) = func.layout.terminator(preheader) else { return };
-        let Some(edge) = func.dfg.targets(entry).into_iter().find(|call| call.block == body).cloned() else { return };
+        let entry = func.layout.terminator(preheader)?;
+        let edge = func.dfg.targets(entry).into_iter().find(|call| call.block == body).cloned()?;
+        let branch = func.layout.terminator(body)?;
         func.layout.remove_inst(entry);
         let mut at_start: FxHashMap<Value, Value> =
             func.dfg.params(body).iter().copied().zip(edge.args.iter().copied()).collect();
@@ -331,7 +368,7 @@ impl RowPlan {
         for (a, b) in &self.tests {
             let overlap = self.overlap(func, preheader, (a, b), counter, &mut at_start);
             let mut at = Builder::at_end(func, preheader);
-            let any = at.value(Opcode::PackAny, &[overlap], Imm::None, Type::B1);
+            let any = if self.single { overlap } else { at.value(Opcode::PackAny, &[overlap], Imm::None, Type::B1) };
             let apart = at.int1(Opcode::Not, any);
             possible = at.int2(Opcode::And, possible, apart);
         }
@@ -349,7 +386,6 @@ impl RowPlan {
         let zero = at.iconst(Type::I64, 0);
         let into: Vec<Value> = edge.args.iter().copied().chain([zero]).collect();
         at.branch(possible, BlockCall::new(several, &into), edge);
-        let Some(branch) = func.layout.terminator(body) else { return };
         let mut exit = func.dfg.targets(branch)[leaves].clone();
         let stores = self.iterations(func, several, (&starts, done), &mut values, &mut exit.args);
         for (row, (start, stored)) in self.rows.iter().zip(starts.iter().zip(stores)) {
@@ -362,13 +398,14 @@ impl RowPlan {
         let again = self.enough(func, several, counter, false);
         let args: Vec<Value> = params.iter().map(|param| values[param]).collect();
         let mut at = Builder::at_end(func, several);
-        let four = at.iconst(Type::I64, ITERATIONS);
+        let four = at.iconst(Type::I64, self.iterations);
         let more = at.int2(Opcode::Iadd, done, four);
         let around: Vec<Value> = args.iter().copied().chain([more]).collect();
         at.branch(again, BlockCall::new(several, &around), BlockCall::new(rest, &[]));
         let mut at = Builder::at_end(func, rest);
         let ended = at.icmp(IntCond::Eq, counter, limit);
         at.branch(ended, exit, BlockCall::new(body, &args));
+        Some((several, Several { iterations: self.iterations as u32, rest: body }))
     }
 
     /// Whether several iterations remain. Before the first ones, also whether the counter reaches its limit without wrapping.
@@ -377,7 +414,7 @@ impl RowPlan {
         let mut at = Builder::at_end(func, block);
         let ty = at.ty(counter);
         let left = at.int2(Opcode::Isub, limit, counter);
-        let four = at.iconst(ty, ITERATIONS);
+        let four = at.iconst(ty, self.iterations);
         let mut enough = at.icmp(IntCond::Uge, left, four);
         if first {
             for cond in [IntCond::Slt, IntCond::Ult] {
@@ -455,7 +492,7 @@ impl RowPlan {
         let mut stored: Vec<Vec<Value>> = vec![Vec::new(); self.rows.len()];
         let insts: Vec<Inst> = func.layout.insts(body).to_vec();
         let params: Vec<Value> = func.dfg.params(body).to_vec();
-        for iteration in 0..ITERATIONS as usize {
+        for iteration in 0..self.iterations as usize {
             for &inst in &insts {
                 let data = func.dfg.inst(inst);
                 if data.op.info().effects == Effects::Terminator {
@@ -474,7 +511,7 @@ impl RowPlan {
                     }
                 }
             }
-            if iteration + 1 == ITERATIONS as usize {
+            if iteration + 1 == self.iterations as usize {
                 for arg in &mut *exit {
                     *arg = values.get(arg).copied().unwrap_or(*arg);
                 }
@@ -494,15 +531,17 @@ impl RowPlan {
     }
 
     /// The pieces of a row in several iterations: the type of each, and the bytes from the first one.
-    fn pieces(row: &Access) -> (Type, Vec<i64>) {
-        let count = (PIECE_BYTES / row.ty.bytes()).min(ITERATIONS as u32);
+    fn pieces(&self, row: &Access) -> (Type, Vec<i64>) {
+        // Vectors that are computed with are longer in the code of a single lane.
+        let whole = self.iterations as u32;
+        let count = if self.single { whole } else { (PIECE_BYTES / row.ty.bytes()).min(whole) };
         let ty = row.ty.with_lanes(count);
-        (ty, (0..ITERATIONS).step_by(count as usize).map(|first| first * row.bytes()).collect())
+        (ty, (0..self.iterations).step_by(count as usize).map(|first| first * row.bytes()).collect())
     }
 
     /// Loads the elements of a row in several iterations.
     fn load(&self, func: &mut Function, block: Block, row: &Access, (start, done): (Value, Value)) -> Vec<Value> {
-        let (ty, places) = Self::pieces(row);
+        let (ty, places) = self.pieces(row);
         let loc = func.locs[row.inst];
         let mut at = Builder::at_end(func, block);
         at.set_loc(loc);
@@ -517,7 +556,7 @@ impl RowPlan {
 
     /// Stores the elements of a row in several iterations.
     fn store(&self, func: &mut Function, block: Block, row: &Access, (start, done): (Value, Value), values: &[Value]) {
-        let (ty, places) = Self::pieces(row);
+        let (ty, places) = self.pieces(row);
         let loc = func.locs[row.inst];
         let mut at = Builder::at_end(func, block);
         at.set_loc(loc);
@@ -536,6 +575,9 @@ fn is_row(func: &Function, divergence: &Divergence, access: &Access, lanes: u32)
     let private = func.dfg.ty(access.pointer).elem.space() == Some(Space::Private);
     if private || ty.is_vector() || ty.is_ptr() || ty.is_bool() || access.growth != Some(access.bytes()) {
         return false;
+    }
+    if lanes == 1 {
+        return true;
     }
     match divergence.shape(access.pointer) {
         Shape::Uniform(_) => false,

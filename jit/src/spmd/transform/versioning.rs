@@ -80,6 +80,7 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
         }
     }
     normal.pieces = pieces;
+    normal.several.clone_from(&kernel.several);
     (pieces > 0).then_some(normal)
 }
 

@@ -1,0 +1,52 @@
+//! Kernels with one lane: vectors are made of neighbouring elements of one work-item, since there are no neighbouring work-items to
+//! fill the registers with. Loops over rows execute several iterations at once ([`super::row_loops`]) if their operations become
+//! vectors ([`super::superwords`]) as a whole.
+
+use clift_kir::{Block, Function, Opcode};
+use rustc_hash::FxHashMap;
+
+use super::normalize::{self, Several};
+use super::{row_loops, superwords};
+use crate::passes::{self, Globals};
+
+/// What follows the transformations.
+const CLEANUP: &[&str] = &["simplify", "dce"];
+
+/// A kernel whose work-items compute with vectors, and its loops that execute several iterations at once.
+pub(crate) struct OneLane {
+    pub(crate) func: Function,
+    pub(crate) several: FxHashMap<Block, Several>,
+}
+
+/// The kernel with vectors where they pay; `None` if there are none.
+pub(crate) fn run(func: &Function, globals: &Globals) -> Option<OneLane> {
+    let clean = |func: &mut Function| passes::run(func, globals, CLEANUP, &mut |_, _| ());
+    if let Some(normal) = normalize::run(func) {
+        let mut refused: Vec<usize> = Vec::new();
+        // A second time without the loops whose operations did not become vectors.
+        for _ in 0..2 {
+            let Some((mut rows, blocks)) = row_loops::run_one_lane(&normal, |number| !refused.contains(&number)) else {
+                break;
+            };
+            superwords::run(&mut rows);
+            clean(&mut rows);
+            let before = refused.len();
+            refused.extend(blocks.iter().filter(|found| has_parts(&rows, found.1)).map(|found| found.0));
+            if refused.len() == before {
+                let several = blocks.into_iter().map(|(_, block, several)| (block, several)).collect();
+                return Some(OneLane { func: rows, several });
+            }
+        }
+    }
+    let mut made = func.clone();
+    superwords::run(&mut made).then(|| {
+        clean(&mut made);
+        OneLane { func: made, several: FxHashMap::default() }
+    })
+}
+
+/// Whether a block takes vectors apart or puts them together.
+fn has_parts(func: &Function, block: Block) -> bool {
+    let is_part = |op: Opcode| matches!(op, Opcode::Extract | Opcode::Vec | Opcode::Insert);
+    func.layout.insts(block).iter().any(|&inst| is_part(func.dfg.inst(inst).op))
+}
