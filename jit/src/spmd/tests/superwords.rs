@@ -16,15 +16,15 @@ use crate::spmd::transform::one_lane;
 /// Work-items.
 const ITEMS: u64 = 3;
 /// Bytes of a work-item in each array.
-const OWN: u64 = 256;
+const OWN: u64 = 512;
 /// The most elements that are computed alike.
 const MOST: usize = 17;
 
 /// An expression over elements of the arrays.
 #[derive(Clone, Debug)]
 enum Expr {
-    /// An element of an array: its distance from the element's own number.
-    Element(usize, i64),
+    /// An element of an array: by how much its number grows with the element's own one, and its distance.
+    Element(usize, i64, i64),
     Constant(i64),
     /// A value that all elements share.
     Shared(usize),
@@ -62,7 +62,7 @@ fn expression(rng: &mut Rng, ty: Type, depth: usize) -> Expr {
         _ => match rng.below(6) {
             0 => Expr::Constant(rng.below(7) as i64),
             1 => Expr::Shared(rng.below(2)),
-            _ => Expr::Element(rng.below(2), rng.below(4) as i64 - 1),
+            _ => Expr::Element(rng.below(2), rng.pick(&[1, 1, 1, 2]), rng.below(4) as i64 - 1),
         },
     }
 }
@@ -90,8 +90,8 @@ impl Kernel<'_> {
 
     fn value(&mut self, expr: &Expr, number: i64) -> Value {
         match expr {
-            &Expr::Element(array, distance) => {
-                let at = self.address(array, number + distance);
+            &Expr::Element(array, times, distance) => {
+                let at = self.address(array, times * number + distance);
                 self.b.load(self.ty, at, self.mem(array))
             }
             &Expr::Constant(constant) if self.ty.is_float() => self.b.fconst(self.ty, constant as f64),
@@ -141,13 +141,21 @@ fn statements(kernel: &mut Kernel<'_>, rng: &mut Rng) {
     }
     // Values first, or each value with its store.
     let at_end = rng.below(2) == 0;
+    // Even and odd elements may be computed in different ways.
+    let odd = (rng.below(3) == 0).then(|| expression(rng, kernel.ty, 3));
     let to = rng.below(2);
     let mut stores = Vec::new();
     for number in order {
         let unlike = rng.below(40) == 0;
         let other = expression(rng, kernel.ty, 2);
         let value = kernel.value(if unlike { &other } else { &usual }, number);
-        stores.push((number, value));
+        match &odd {
+            None => stores.push((number, value)),
+            Some(odd) => {
+                let odd = kernel.value(odd, number);
+                stores.extend([(2 * number, value), (2 * number + 1, odd)]);
+            }
+        }
         if !at_end {
             store(kernel, to, &mut stores);
         }

@@ -7,7 +7,8 @@
 //!
 //! The seeds are stores to neighbouring elements, and vectors made of scalars. From a seed, the operands are followed upwards: the
 //! same operations become a [`Node::Op`], loads of neighbouring elements a [`Node::Load`], and what differs is put together lane by
-//! lane. A seed is taken if its tree has far fewer operations than the scalars ([`WORTHWHILE`]).
+//! lane. Loads from a stretch without gaps, in whatever order, are that vector shuffled; lanes that differ alternately are two
+//! vectors, interleaved. A seed is taken if its tree has far fewer operations than the scalars ([`WORTHWHILE`]).
 //!
 //! Packs of several lanes do not need it: there, neighbouring work-items fill the registers.
 
@@ -28,6 +29,8 @@ const MAX_DEPTH: u32 = 12;
 const MAX_NODES: usize = 64;
 /// The costs of a tree, relative to the scalars that it replaces, with which it is taken.
 const WORTHWHILE: f64 = 0.7;
+/// The cost of a shuffle for each register.
+const SHUFFLE: f64 = 1.5;
 
 /// Computes neighbouring elements at once wherever that pays. Returns whether anything changed.
 pub(crate) fn run(func: &mut Function) -> bool {
@@ -87,12 +90,16 @@ type NodeId = usize;
 enum Node {
     /// It is there.
     Whole(Value),
+    /// Lanes of another vector.
+    Shuffle(NodeId, Vec<u8>),
+    /// The lanes of two vectors in turn.
+    Interleave(NodeId, NodeId),
     /// All lanes are one scalar.
     Splat(Value),
     /// The lanes are put together; constants cost nothing.
     Lanes(Vec<Value>),
-    /// The fields of a group of loads from a place on.
-    Load(usize, usize),
+    /// The fields of a group of loads: from which place on, and how many.
+    Load(usize, usize, usize),
     /// The operation of these instructions.
     Op(Vec<Inst>, Vec<NodeId>),
 }
@@ -108,12 +115,17 @@ struct BlockAccesses<'a> {
 impl BlockAccesses<'_> {
     /// Stores the longest parts of a run that pay as vectors.
     fn stores(&self, func: &mut Function, uses: &UseCounts, group: &AccessGroup, run: &[(i64, Inst)]) -> bool {
-        let element = accessed(func, run[0].1);
+        let [(_, first), _, ..] = run else { return false };
+        let element = accessed(func, *first);
         let most = (MOST_BYTES / element.bytes()).min(Type::MAX_LANES) as usize;
-        let count = 1 << run.len().min(most).ilog2();
-        if count < 2 {
-            return false;
+        // What is loaded from different places is not stored together: two arrays of a structure, for example.
+        let alike = self.alike(func, run);
+        if 1 < alike && alike < run.len() {
+            let (first, second) = run.split_at(alike);
+            let stored = self.stores(func, uses, group, first);
+            return self.stores(func, uses, group, second) || stored;
         }
+        let count = 1 << run.len().min(most).ilog2();
         let (fields, rest) = run.split_at(count);
         let values: Vec<Value> = fields.iter().map(|&(_, inst)| func.dfg.inst(inst).args[1]).collect();
         let tree = Tree::new(self, func, &values);
@@ -122,14 +134,14 @@ impl BlockAccesses<'_> {
             // A part may pay.
             let (first, second) = run.split_at(count / 2);
             let mut changed = false;
-            for part in [first, second].into_iter().filter(|part| part.len() > 1) {
+            for part in [first, second] {
                 changed |= self.stores(func, uses, group, part);
             }
             return changed;
         };
         let nodes = tree.nodes;
         let (at, last) = record.at_end(func, self.block, true);
-        let whole = self.emit(func, &nodes, values.len(), last, at);
+        let whole = self.emit(func, &nodes, last, at);
         let (at, last) = record.at_end(func, self.block, true);
         let (loc, pointer) = (func.locs[last], func.dfg.inst(last).args[0]);
         let mut b = Builder::before(func, self.block, at);
@@ -139,10 +151,20 @@ impl BlockAccesses<'_> {
         for &inst in &record.fields {
             func.layout.remove_inst(inst);
         }
-        if rest.len() > 1 {
-            self.stores(func, uses, group, rest);
-        }
+        self.stores(func, uses, group, rest);
         true
+    }
+
+    /// How many stores of a run from the first one on store loads from one stretch, or something else.
+    fn alike(&self, func: &Function, run: &[(i64, Inst)]) -> usize {
+        let stored = |&(_, inst): &(i64, Inst)| func.dfg.def_inst(func.dfg.inst(inst).args[1]);
+        let found = |field: &(i64, Inst)| stored(field).and_then(|inst| self.loads.get(&inst).copied());
+        let follows = |pair: &[(i64, Inst)]| match (found(&pair[0]), found(&pair[1])) {
+            (Some((a, place)), Some((b, next))) => a == b && next == place + 1,
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        1 + run.windows(2).take_while(|pair| follows(pair)).count()
     }
 
     /// Makes a vector of scalars another way, if that pays.
@@ -150,11 +172,15 @@ impl BlockAccesses<'_> {
         let values = func.dfg.inst(inst).args.to_vec();
         let Some(at) = func.layout.insts(self.block).iter().position(|&other| other == inst) else { return false };
         let tree = Tree::new(self, func, &values);
-        if !matches!(tree.nodes.last(), Some(Node::Op(..) | Node::Load(..))) || !tree.pays(func, uses, 0.0) {
+        let is_new = match tree.nodes.last() {
+            Some((Node::Op(..) | Node::Load(..) | Node::Interleave(..) | Node::Shuffle(..), _)) => true,
+            Some((Node::Whole(_) | Node::Splat(_) | Node::Lanes(_), _)) | None => false,
+        };
+        if !is_new || !tree.pays(func, uses, 0.0) {
             return false;
         }
         let nodes = tree.nodes;
-        let whole = self.emit(func, &nodes, values.len(), inst, at);
+        let whole = self.emit(func, &nodes, inst, at);
         let lanes: Vec<u8> = (0..values.len() as u8).collect();
         let args = [whole, whole].into_iter().collect();
         func.dfg.replace_inst(inst, InstData { op: Opcode::Shuffle, args, imm: Imm::Lanes(lanes.into()) });
@@ -162,24 +188,30 @@ impl BlockAccesses<'_> {
     }
 
     /// Makes the vectors of a tree in front of the instruction `seed`, which is at this place; returns the last one.
-    fn emit(&self, func: &mut Function, nodes: &[Node], count: usize, seed: Inst, mut at: usize) -> Value {
+    fn emit(&self, func: &mut Function, nodes: &[(Node, usize)], seed: Inst, mut at: usize) -> Value {
         let mut made: Vec<Value> = Vec::with_capacity(nodes.len());
-        for node in nodes {
+        for (node, count) in nodes {
             let value = match node {
                 Node::Whole(value) => *value,
-                &Node::Load(group, first) => {
-                    let value = self.load(func, group, first, count);
+                &Node::Load(group, first, width) => {
+                    let value = self.load(func, group, first, width);
                     let place = func.layout.insts(self.block).iter().position(|&other| other == seed);
                     at = place.unwrap_or(at);
                     value
                 }
-                Node::Splat(_) | Node::Lanes(_) | Node::Op(..) => {
+                Node::Splat(_) | Node::Lanes(_) | Node::Op(..) | Node::Shuffle(..) | Node::Interleave(..) => {
                     let mut b = Builder::before(func, self.block, at);
                     let value = match node {
-                        Node::Splat(value) => b.splat(*value, count as u32),
+                        Node::Splat(value) => b.splat(*value, *count as u32),
+                        Node::Shuffle(of, lanes) => b.shuffle(made[*of], made[*of], lanes),
+                        &Node::Interleave(even, odd) => {
+                            let half = *count as u8 / 2;
+                            let lanes: Vec<u8> = (0..half).flat_map(|lane| [lane, half + lane]).collect();
+                            b.shuffle(made[even], made[odd], &lanes)
+                        }
                         Node::Op(insts, args) => {
                             let (first, loc) = (b.func.dfg.inst(insts[0]).clone(), b.func.locs[insts[0]]);
-                            let ty = b.ty(b.func.dfg.result(insts[0])).with_lanes(count as u32);
+                            let ty = b.ty(b.func.dfg.result(insts[0])).with_lanes(insts.len() as u32);
                             b.set_loc(loc);
                             let args: Vec<Value> = args.iter().map(|&arg| made[arg]).collect();
                             b.value(first.op, &args, first.imm, ty)
@@ -217,7 +249,8 @@ impl BlockAccesses<'_> {
 /// The vectors that a seed needs. The nodes' operands precede them; the last one is the root.
 struct Tree<'a> {
     accesses: &'a BlockAccesses<'a>,
-    nodes: Vec<Node>,
+    /// The nodes, each with the number of its lanes.
+    nodes: Vec<(Node, usize)>,
     known: FxHashMap<Vec<Value>, NodeId>,
     /// How often the seed and the operations of the tree use scalars.
     inside: FxHashMap<Value, u32>,
@@ -239,7 +272,7 @@ impl<'a> Tree<'a> {
             return known;
         }
         let node = self.found(func, values, depth);
-        self.nodes.push(node);
+        self.nodes.push((node, values.len()));
         self.known.insert(values.to_vec(), self.nodes.len() - 1);
         self.nodes.len() - 1
     }
@@ -257,17 +290,16 @@ impl<'a> Tree<'a> {
             return lanes();
         };
         let first = func.dfg.inst(insts[0]);
-        if first.op == Opcode::Extract {
-            let vector = first.args[0];
-            let in_order = insts.iter().enumerate().all(|(lane, &inst)| {
-                let data = func.dfg.inst(inst);
-                data.op == Opcode::Extract && data.args[0] == vector && data.imm == Imm::Lane(lane as u8)
-            });
-            let whole = in_order && func.dfg.ty(vector).lanes() as usize == values.len();
-            return if whole { Node::Whole(vector) } else { lanes() };
-        }
-        if first.op == Opcode::Load {
-            return self.loaded(func, &insts).unwrap_or_else(lanes);
+        let all = |op: Opcode| insts.iter().all(|&inst| func.dfg.inst(inst).op == op);
+        let found = if all(Opcode::Extract) {
+            self.extracted(func, &insts)
+        } else if all(Opcode::Load) {
+            self.loaded(func, &insts)
+        } else {
+            None
+        };
+        if let Some(found) = found {
+            return found;
         }
         let here = |&inst: &Inst| func.layout.block_of(inst) == Some(self.accesses.block);
         let ty = func.dfg.ty(values[0]);
@@ -276,13 +308,11 @@ impl<'a> Tree<'a> {
             let types = data.args.iter().zip(&first.args).all(|(&a, &b)| func.dfg.ty(a) == func.dfg.ty(b));
             data.op == first.op && data.imm == first.imm && types && func.dfg.ty(func.dfg.result(inst)) == ty
         };
-        let full = depth == 0 || self.nodes.len() >= MAX_NODES;
-        if full
-            || ty.is_vector()
-            || !has_vector_form(func, insts[0])
-            || !insts.iter().all(|inst| here(inst) && same(inst))
-        {
+        if depth == 0 || self.nodes.len() >= MAX_NODES || ty.is_vector() {
             return lanes();
+        }
+        if !has_vector_form(func, insts[0]) || !insts.iter().all(|inst| here(inst) && same(inst)) {
+            return self.interleaved(func, values, &insts, depth).unwrap_or_else(lanes);
         }
         let args: Vec<NodeId> = (0..first.args.len())
             .map(|place| {
@@ -298,15 +328,77 @@ impl<'a> Tree<'a> {
         Node::Op(insts, args)
     }
 
-    /// Loads of neighbouring elements.
-    fn loaded(&self, func: &Function, insts: &[Inst]) -> Option<Node> {
-        let &(group, first) = self.accesses.loads.get(&insts[0])?;
-        let fields = self.accesses.groups[group].fields.get(first..first + insts.len())?;
-        let follows = fields.iter().zip(insts).all(|(&(_, field), &inst)| field == inst);
+    /// Components of one vector.
+    fn extracted(&mut self, func: &Function, insts: &[Inst]) -> Option<Node> {
+        let vector = func.dfg.inst(insts[0]).args[0];
+        let lanes: Option<Vec<u8>> = insts
+            .iter()
+            .map(|&inst| {
+                let data = func.dfg.inst(inst);
+                match data.imm {
+                    Imm::Lane(lane) if data.args[0] == vector => Some(lane),
+                    _ => None,
+                }
+            })
+            .collect();
+        let (lanes, count) = (lanes?, func.dfg.ty(vector).lanes() as usize);
+        if count == lanes.len() && lanes.iter().zip(0..).all(|(&lane, place)| lane == place) {
+            return Some(Node::Whole(vector));
+        }
+        self.nodes.push((Node::Whole(vector), count));
+        Some(Node::Shuffle(self.nodes.len() - 1, lanes))
+    }
+
+    /// Loads from a stretch without gaps.
+    fn loaded(&mut self, func: &Function, insts: &[Inst]) -> Option<Node> {
+        let loads = self.accesses.loads;
+        let &(group, _) = loads.get(&insts[0])?;
+        let places: Option<Vec<usize>> =
+            insts.iter().map(|inst| loads.get(inst).filter(|found| found.0 == group).map(|found| found.1)).collect();
+        let places = places?;
+        let (first, last) = (*places.iter().min()?, *places.iter().max()?);
+        let all = &self.accesses.groups[group].fields;
         let ty = accessed(func, insts[0]);
-        let dense = fields.windows(2).all(|pair| pair[0].0.checked_add(ty.bytes().into()) == Some(pair[1].0));
-        let same = insts.iter().all(|&inst| accessed(func, inst) == ty);
-        (follows && dense && same && FieldRecord::of(func, fields).is_some()).then_some(Node::Load(group, first))
+        let is_dense = |fields: &[(i64, Inst)]| {
+            fields.windows(2).all(|pair| pair[0].0.checked_add(ty.bytes().into()) == Some(pair[1].0))
+                && fields.iter().all(|&(_, inst)| accessed(func, inst) == ty)
+        };
+        let most = (MOST_BYTES / ty.bytes()).min(Type::MAX_LANES) as usize;
+        // A length that is a power of two, if all of that is accessed.
+        let width = last - first + 1;
+        let longer = all.get(first..first + width.next_power_of_two()).filter(|fields| is_dense(fields));
+        let fields = longer.unwrap_or(&all[first..=last]);
+        if !is_dense(fields) || fields.len() > most || FieldRecord::of(func, fields).is_none() {
+            return None;
+        }
+        let load = Node::Load(group, first, fields.len());
+        if fields.len() == insts.len() && places.iter().zip(first..).all(|(&place, wanted)| place == wanted) {
+            return Some(load);
+        }
+        let results: Vec<Value> = fields.iter().map(|&(_, inst)| func.dfg.result(inst)).collect();
+        let id = match self.known.get(&results) {
+            Some(&known) => known,
+            None => {
+                self.nodes.push((load, fields.len()));
+                self.known.insert(results, self.nodes.len() - 1);
+                self.nodes.len() - 1
+            }
+        };
+        Some(Node::Shuffle(id, places.iter().map(|&place| (place - first) as u8).collect()))
+    }
+
+    /// Values whose even and odd lanes are computed alike.
+    fn interleaved(&mut self, func: &Function, values: &[Value], insts: &[Inst], depth: u32) -> Option<Node> {
+        // What the lanes have in common: the operation, and the group that they load from.
+        let kind = |inst: Inst| (func.dfg.inst(inst).op, self.accesses.loads.get(&inst).map(|found| found.0));
+        let alike = |from: usize| insts.iter().skip(from).step_by(2).all(|&inst| kind(inst) == kind(insts[from]));
+        let even = insts.len() >= 4 && insts.len().is_multiple_of(2);
+        if !even || kind(insts[0]) == kind(insts[1]) || !alike(0) || !alike(1) {
+            return None;
+        }
+        let half = |from: usize| values.iter().skip(from).step_by(2).copied().collect::<Vec<Value>>();
+        let (even, odd) = (self.node(func, &half(0), depth - 1), self.node(func, &half(1), depth - 1));
+        Some(Node::Interleave(even, odd))
     }
 
     /// Whether the tree and what becomes of its seed cost much less than the scalars.
@@ -316,26 +408,40 @@ impl<'a> Tree<'a> {
             if self.inside.get(&value).copied() >= Some(uses.get(value)) { 1.0 } else { 0.0 }
         };
         // The stores of the seed, or what puts its scalars together.
-        let count = self.known.keys().next().map_or(0, Vec::len);
-        let (mut scalars, mut vectors) = (count as f64, seed);
-        for node in &self.nodes {
+        let (mut scalars, mut vectors) = (self.nodes.last().map_or(0, |root| root.1) as f64, seed);
+        for (node, count) in &self.nodes {
             match node {
                 Node::Whole(_) => {}
                 Node::Splat(_) => vectors += 1.0,
+                &Node::Shuffle(of, _) | &Node::Interleave(of, _) => {
+                    let longer = self.nodes[of].1.max(*count) as u32;
+                    vectors += SHUFFLE * registers(self.ty(func, of).with_lanes(longer));
+                }
                 Node::Lanes(values) if values.iter().all(|&value| func.dfg.as_const(value).is_some()) => {}
                 Node::Lanes(values) => vectors += values.len() as f64,
-                &Node::Load(group, first) => {
-                    let fields = &self.accesses.groups[group].fields[first..first + count];
+                &Node::Load(group, first, width) => {
+                    let fields = &self.accesses.groups[group].fields[first..first + width];
                     scalars += fields.iter().map(|&(_, inst)| saved(inst)).sum::<f64>();
-                    vectors += registers(accessed(func, fields[0].1).with_lanes(count as u32));
+                    vectors += registers(accessed(func, fields[0].1).with_lanes(width as u32));
                 }
                 Node::Op(insts, args) => {
                     scalars += insts.iter().map(|&inst| saved(inst)).sum::<f64>();
-                    vectors += self.operation(func, insts[0], args, count as u32);
+                    vectors += self.operation(func, insts[0], args, *count as u32);
                 }
             }
         }
         vectors < WORTHWHILE * scalars
+    }
+
+    /// The type of a node's lanes.
+    fn ty(&self, func: &Function, node: NodeId) -> Type {
+        match &self.nodes[node].0 {
+            Node::Whole(value) | Node::Splat(value) => func.dfg.ty(*value).lane(),
+            Node::Lanes(values) => func.dfg.ty(values[0]),
+            &Node::Load(group, first, _) => accessed(func, self.accesses.groups[group].fields[first].1),
+            Node::Op(insts, _) => func.dfg.ty(func.dfg.result(insts[0])),
+            &Node::Shuffle(of, _) | &Node::Interleave(of, _) => self.ty(func, of),
+        }
     }
 
     /// The cost of a vector operation.
@@ -344,13 +450,13 @@ impl<'a> Tree<'a> {
         let result = func.dfg.ty(func.dfg.result(inst));
         let from = func.dfg.ty(data.args[0]);
         let wide = if from.elem.bits() > result.elem.bits() { from } else { result };
-        let same_count = |&arg: &NodeId| match &self.nodes[arg] {
+        let same_count = |&arg: &NodeId| match &self.nodes[arg].0 {
             Node::Splat(_) => true,
             Node::Lanes(values) => {
                 let bits = func.dfg.as_splat_bits(values[0]);
                 bits.is_some() && values.iter().all(|&value| func.dfg.as_splat_bits(value) == bits)
             }
-            Node::Whole(_) | Node::Load(..) | Node::Op(..) => false,
+            Node::Whole(_) | Node::Load(..) | Node::Op(..) | Node::Shuffle(..) | Node::Interleave(..) => false,
         };
         let times = match data.op {
             Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl if !args.get(1).is_some_and(same_count) => 8.0,
