@@ -7,8 +7,8 @@
 //!
 //! The seeds are stores to neighbouring elements, and vectors made of scalars. From a seed, the operands are followed upwards: the
 //! same operations become a [`Node::Op`], loads of neighbouring elements a [`Node::Load`], and what differs is put together lane by
-//! lane. Loads from a stretch without gaps, in whatever order, are that vector shuffled; lanes that differ alternately are two
-//! vectors, interleaved. A seed is taken if its tree has far fewer operations than the scalars ([`WORTHWHILE`]).
+//! lane. Loads from a stretch without gaps, in whatever order, are that vector shuffled; lanes that differ alternately, or the first
+//! half from the second one, are two vectors, joined. A seed is taken if its tree has far fewer operations than the scalars ([`WORTHWHILE`]).
 //!
 //! Packs of several lanes do not need it: there, neighbouring work-items fill the registers.
 
@@ -92,8 +92,8 @@ enum Node {
     Whole(Value),
     /// Lanes of another vector.
     Shuffle(NodeId, Vec<u8>),
-    /// The lanes of two vectors in turn.
-    Interleave(NodeId, NodeId),
+    /// The lanes of two vectors, in turn or one vector after the other.
+    Joined(NodeId, NodeId, Order),
     /// All lanes are one scalar.
     Splat(Value),
     /// The lanes are put together; constants cost nothing.
@@ -102,6 +102,13 @@ enum Node {
     Load(usize, usize, usize),
     /// The operation of these instructions.
     Op(Vec<Inst>, Vec<NodeId>),
+}
+
+/// How two vectors are joined.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    InTurn,
+    Concatenated,
 }
 
 /// The accesses of a block.
@@ -173,7 +180,7 @@ impl BlockAccesses<'_> {
         let Some(at) = func.layout.insts(self.block).iter().position(|&other| other == inst) else { return false };
         let tree = Tree::new(self, func, &values);
         let is_new = match tree.nodes.last() {
-            Some((Node::Op(..) | Node::Load(..) | Node::Interleave(..) | Node::Shuffle(..), _)) => true,
+            Some((Node::Op(..) | Node::Load(..) | Node::Joined(..) | Node::Shuffle(..), _)) => true,
             Some((Node::Whole(_) | Node::Splat(_) | Node::Lanes(_), _)) | None => false,
         };
         if !is_new || !tree.pays(func, uses, 0.0) {
@@ -199,15 +206,18 @@ impl BlockAccesses<'_> {
                     at = place.unwrap_or(at);
                     value
                 }
-                Node::Splat(_) | Node::Lanes(_) | Node::Op(..) | Node::Shuffle(..) | Node::Interleave(..) => {
+                Node::Splat(_) | Node::Lanes(_) | Node::Op(..) | Node::Shuffle(..) | Node::Joined(..) => {
                     let mut b = Builder::before(func, self.block, at);
                     let value = match node {
                         Node::Splat(value) => b.splat(*value, *count as u32),
                         Node::Shuffle(of, lanes) => b.shuffle(made[*of], made[*of], lanes),
-                        &Node::Interleave(even, odd) => {
+                        &Node::Joined(first, second, order) => {
                             let half = *count as u8 / 2;
-                            let lanes: Vec<u8> = (0..half).flat_map(|lane| [lane, half + lane]).collect();
-                            b.shuffle(made[even], made[odd], &lanes)
+                            let lanes: Vec<u8> = match order {
+                                Order::InTurn => (0..half).flat_map(|lane| [lane, half + lane]).collect(),
+                                Order::Concatenated => (0..2 * half).collect(),
+                            };
+                            b.shuffle(made[first], made[second], &lanes)
                         }
                         Node::Op(insts, args) => {
                             let (first, loc) = (b.func.dfg.inst(insts[0]).clone(), b.func.locs[insts[0]]);
@@ -312,7 +322,7 @@ impl<'a> Tree<'a> {
             return lanes();
         }
         if !has_vector_form(func, insts[0]) || !insts.iter().all(|inst| here(inst) && same(inst)) {
-            return self.interleaved(func, values, &insts, depth).unwrap_or_else(lanes);
+            return self.joined(func, values, &insts, depth).unwrap_or_else(lanes);
         }
         let args: Vec<NodeId> = (0..first.args.len())
             .map(|place| {
@@ -387,18 +397,29 @@ impl<'a> Tree<'a> {
         Some(Node::Shuffle(id, places.iter().map(|&place| (place - first) as u8).collect()))
     }
 
-    /// Values whose even and odd lanes are computed alike.
-    fn interleaved(&mut self, func: &Function, values: &[Value], insts: &[Inst], depth: u32) -> Option<Node> {
+    /// Values of which two halves are computed alike.
+    fn joined(&mut self, func: &Function, values: &[Value], insts: &[Inst], depth: u32) -> Option<Node> {
         // What the lanes have in common: the operation, and the group that they load from.
         let kind = |inst: Inst| (func.dfg.inst(inst).op, self.accesses.loads.get(&inst).map(|found| found.0));
-        let alike = |from: usize| insts.iter().skip(from).step_by(2).all(|&inst| kind(inst) == kind(insts[from]));
-        let even = insts.len() >= 4 && insts.len().is_multiple_of(2);
-        if !even || kind(insts[0]) == kind(insts[1]) || !alike(0) || !alike(1) {
+        if insts.len() < 4 || !insts.len().is_multiple_of(2) {
             return None;
         }
-        let half = |from: usize| values.iter().skip(from).step_by(2).copied().collect::<Vec<Value>>();
-        let (even, odd) = (self.node(func, &half(0), depth - 1), self.node(func, &half(1), depth - 1));
-        Some(Node::Interleave(even, odd))
+        let count = insts.len();
+        let number = |order: Order, second: bool, at: usize| match order {
+            Order::InTurn => 2 * at + usize::from(second),
+            Order::Concatenated => at + if second { count / 2 } else { 0 },
+        };
+        let kinds = |order: Order, second: bool| (0..count / 2).map(move |at| kind(insts[number(order, second, at)]));
+        let fits = |&order: &Order| {
+            let [first, second] = [false, true].map(|second| kind(insts[number(order, second, 0)]));
+            first != second
+                && kinds(order, false).all(|kind| kind == first)
+                && kinds(order, true).all(|kind| kind == second)
+        };
+        let order = [Order::InTurn, Order::Concatenated].into_iter().find(fits)?;
+        let half = |second: bool| (0..count / 2).map(|at| values[number(order, second, at)]).collect::<Vec<Value>>();
+        let (first, second) = (self.node(func, &half(false), depth - 1), self.node(func, &half(true), depth - 1));
+        Some(Node::Joined(first, second, order))
     }
 
     /// Whether the tree and what becomes of its seed cost much less than the scalars.
@@ -413,7 +434,7 @@ impl<'a> Tree<'a> {
             match node {
                 Node::Whole(_) => {}
                 Node::Splat(_) => vectors += 1.0,
-                &Node::Shuffle(of, _) | &Node::Interleave(of, _) => {
+                &Node::Shuffle(of, _) | &Node::Joined(of, ..) => {
                     let longer = self.nodes[of].1.max(*count) as u32;
                     vectors += SHUFFLE * registers(self.ty(func, of).with_lanes(longer));
                 }
@@ -440,7 +461,7 @@ impl<'a> Tree<'a> {
             Node::Lanes(values) => func.dfg.ty(values[0]),
             &Node::Load(group, first, _) => accessed(func, self.accesses.groups[group].fields[first].1),
             Node::Op(insts, _) => func.dfg.ty(func.dfg.result(insts[0])),
-            &Node::Shuffle(of, _) | &Node::Interleave(of, _) => self.ty(func, of),
+            &Node::Shuffle(of, _) | &Node::Joined(of, ..) => self.ty(func, of),
         }
     }
 
@@ -456,7 +477,7 @@ impl<'a> Tree<'a> {
                 let bits = func.dfg.as_splat_bits(values[0]);
                 bits.is_some() && values.iter().all(|&value| func.dfg.as_splat_bits(value) == bits)
             }
-            Node::Whole(_) | Node::Load(..) | Node::Op(..) | Node::Shuffle(..) | Node::Interleave(..) => false,
+            Node::Whole(_) | Node::Load(..) | Node::Op(..) | Node::Shuffle(..) | Node::Joined(..) => false,
         };
         let times = match data.op {
             Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl if !args.get(1).is_some_and(same_count) => 8.0,
