@@ -374,10 +374,16 @@ impl<'a> Tree<'a> {
                 && fields.iter().all(|&(_, inst)| accessed(func, inst) == ty)
         };
         let most = (MOST_BYTES / ty.bytes()).min(Type::MAX_LANES) as usize;
-        // A length that is a power of two, if all of that is accessed.
-        let width = last - first + 1;
-        let longer = all.get(first..first + width.next_power_of_two()).filter(|fields| is_dense(fields));
-        let fields = longer.unwrap_or(&all[first..=last]);
+        // One of the blocks whose length is a power of two that the whole stretch consists of, so that other vectors are made of
+        // the same loads; or else no more than necessary.
+        let width = (last - first + 1).next_power_of_two();
+        let start = (1..=first)
+            .take_while(|back| is_dense(&all[first - back..=first]))
+            .last()
+            .map_or(first, |back| first - back);
+        let block = start + (first - start) / width * width;
+        let whole = all.get(block..block + width).filter(|fields| last < block + width && is_dense(fields));
+        let (first, fields) = whole.map_or((first, &all[first..=last]), |fields| (block, fields));
         if !is_dense(fields) || fields.len() > most || FieldRecord::of(func, fields).is_none() {
             return None;
         }
