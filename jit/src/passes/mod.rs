@@ -230,6 +230,18 @@ pub fn canonicalize_promoted(
     run(func, globals, SETTLE, after);
 }
 
+/// What follows unrolling for vectors.
+static UNROLLED: &[&str] = &["simplify_cfg", "simplify", "addr", "gvn", "simplify", "dce"];
+
+/// Unrolls loops whose iterations may become vectors, and cleans up. Returns whether there were any.
+pub(crate) fn unroll_for_vectors(func: &mut Function, globals: &Globals) -> bool {
+    let Changed(changed) = unroll::run_for_vectors(func);
+    if changed {
+        run(func, globals, UNROLLED, &mut |_, _| ());
+    }
+    changed
+}
+
 /// The order of the passes after work-items have become lanes. They reduce the values that a work-item's context has to keep.
 pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 

@@ -18,7 +18,7 @@
 //! found out for each pack; but each takes code, so there are at most [`MAX_BARRIERS`] copies. Loops with other convergent ops are not
 //! unrolled.
 
-use clift_kir::analysis::{Cold, LoopForest, LoopId};
+use clift_kir::analysis::{Cold, Loop, LoopForest, LoopId};
 use clift_kir::clone::clone_inst;
 use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -40,8 +40,29 @@ const MAX_BARRIERS: u64 = 16;
 /// The most instructions that unrolling adds to a function.
 const MAX_GROWTH: u64 = 8000;
 
+/// The most iterations of a loop whose copies may become vectors.
+const MAX_LANES: u64 = 32;
+
+/// Which loops are unrolled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Those whose copies are worth it by themselves.
+    Folding,
+    /// Those that store, and have few iterations.
+    Vectors,
+}
+
 /// Unrolls innermost loops, then the loops around them if these have become innermost ones and that is still worth it.
 pub(super) fn run(func: &mut Function) -> Changed {
+    unroll_loops(func, Purpose::Folding)
+}
+
+/// Unrolls innermost loops with few iterations that store, so that neighbouring iterations may become vectors.
+pub(super) fn run_for_vectors(func: &mut Function) -> Changed {
+    unroll_loops(func, Purpose::Vectors)
+}
+
+fn unroll_loops(func: &mut Function, purpose: Purpose) -> Changed {
     let Some((cfg, dom, loops)) = loop_form::run(func) else { return Changed(false) };
     let cold = Cold::new(func, &cfg);
     let mut growth = 0;
@@ -67,7 +88,11 @@ pub(super) fn run(func: &mut Function) -> Changed {
             }
         };
         let size = LoopSize::new(func, &loops, id, &iterations);
-        if !size.is_worth() || !is_innermost && !size.indexes_arrays || growth + size.copied > MAX_GROWTH {
+        let is_worth = match purpose {
+            Purpose::Folding => size.is_worth() && (is_innermost || size.indexes_arrays),
+            Purpose::Vectors => is_innermost && trips.times <= MAX_LANES && size.may_become_vectors(func, data),
+        };
+        if !is_worth || growth + size.copied > MAX_GROWTH {
             continue;
         }
         growth += size.copied;
@@ -148,6 +173,13 @@ impl LoopSize {
             }
         }
         size
+    }
+
+    /// Whether the copies are not too many, and the loop stores.
+    fn may_become_vectors(&self, func: &Function, data: &Loop) -> bool {
+        let stores =
+            |&block: &Block| func.layout.insts(block).iter().any(|&inst| func.dfg.inst(inst).op == Opcode::Store);
+        self.may_copy && self.barriers == 0 && self.copied <= MAX_ARRAY_COPIES && data.blocks.iter().any(stores)
     }
 
     fn is_worth(&self) -> bool {
