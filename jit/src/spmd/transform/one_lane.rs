@@ -23,8 +23,14 @@ pub(crate) struct OneLane {
 /// How much cheaper a kernel must be with its loops unrolled. The model assumes fewer iterations than the loops have.
 const WORTHWHILE: f64 = 0.9;
 
+/// The most instructions of a kernel, which is brought into normal form several times.
+const MAX_INSTS: usize = 50_000;
+
 /// The kernel with vectors where they pay; `None` if there are none.
 pub(crate) fn run(func: &Function, globals: &Globals) -> Option<OneLane> {
+    if func.layout.blocks().iter().map(|&block| func.layout.insts(block).len()).sum::<usize>() > MAX_INSTS {
+        return None;
+    }
     let made = with_rows(func, globals);
     let mut unrolled = func.clone();
     if !passes::unroll_for_vectors(&mut unrolled, globals) {

@@ -23,6 +23,8 @@ use crate::target::machine::Machine;
 
 /// The most bytes of a vector.
 const MOST_BYTES: u32 = 64;
+/// The most instructions of a block: the places of instructions are searched for.
+const MAX_INSTS: usize = 10_000;
 /// The most definitions that are looked through.
 const MAX_DEPTH: u32 = 12;
 /// The most nodes of a tree.
@@ -34,20 +36,23 @@ const SHUFFLE: f64 = 1.5;
 
 /// Computes neighbouring elements at once wherever that pays. Returns whether anything changed.
 pub(crate) fn run(func: &mut Function) -> bool {
+    // New vectors are used once.
+    let uses = UseCounts::new(func);
     let mut changed = false;
     for block in func.layout.blocks().to_vec() {
-        changed |= run_in(func, block);
+        if func.layout.insts(block).len() <= MAX_INSTS {
+            changed |= run_in(func, &uses, block);
+        }
     }
     changed
 }
 
-fn run_in(func: &mut Function, block: Block) -> bool {
+fn run_in(func: &mut Function, uses: &UseCounts, block: Block) -> bool {
     let mut groups = Vec::new();
     collect(func, block, &mut groups);
     for group in &mut groups {
         group.fields.sort_by_key(|&(disp, _)| disp);
     }
-    let uses = UseCounts::new(func);
     let loads: FxHashMap<Inst, (usize, usize)> = groups
         .iter()
         .enumerate()
@@ -60,12 +65,12 @@ fn run_in(func: &mut Function, block: Block) -> bool {
     let mut changed = false;
     for group in groups.iter().filter(|group| group.op == Opcode::Store) {
         for run in runs(func, group) {
-            changed |= context.stores(func, &uses, group, run);
+            changed |= context.stores(func, uses, group, run);
         }
     }
     for inst in func.layout.insts(block).to_vec() {
         if func.dfg.inst(inst).op == Opcode::Vec {
-            changed |= context.vector(func, &uses, inst);
+            changed |= context.vector(func, uses, inst);
         }
     }
     changed
