@@ -183,7 +183,7 @@ pub(crate) fn row(instruction: ClOp) -> &'static BuiltinRow {
         ilogb => exact(float::ilogb, OperandShape::FloatToInt);
         ldexp => math(root::ldexp, OperandShape::FloatInt, Accuracy::Exact);
         logb => exact(float::logb, F1);
-        mad => op(Opcode::Fma, F3);
+        mad => BuiltinRow { strategy: Strategy::Expand(float::mad), shape: F3, accuracy: Accuracy::Any };
         maxmag => exact(float::maxmag, F2);
         minmag => exact(float::minmag, F2);
         modf => exact(float::modf, OperandShape::FloatPointer(1));

@@ -6,7 +6,7 @@ use crate::builtins::ext;
 use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
-use crate::types::Ty;
+use crate::types::{Scalar, Ty};
 
 /// A product of floats, perhaps negated.
 pub(super) struct Product<'e> {
@@ -72,8 +72,10 @@ impl FunctionEmitter<'_, '_> {
     }
 
     fn multiply_add(&mut self, factors: &Factors, summand: Id, ty: Ty) -> Id {
+        // Halves: rounding in single precision first is much cheaper, and `mad` permits it.
+        let is_half = self.module.source.types.lanes(ty).is_some_and(|(scalar, _)| scalar == Scalar::Half);
         let ty = self.module.type_id(ty);
         let left = if factors.is_negated { self.op(Op::FNegate, ty, &[factors.left]) } else { factors.left };
-        self.ext(ext::FMA, ty, &[left, factors.right, summand])
+        self.ext(if is_half { ext::MAD } else { ext::FMA }, ty, &[left, factors.right, summand])
     }
 }
