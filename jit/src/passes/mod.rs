@@ -21,6 +21,7 @@ mod mem2reg;
 pub(crate) mod memory;
 mod narrow;
 mod rotate;
+mod scalar_promotion;
 mod simplify;
 mod simplify_cfg;
 mod tail_duplication;
@@ -76,6 +77,7 @@ pub static PASSES: &[Pass] = &[
     pass!(gvn, "computes equal values only once"),
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
+    pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
@@ -123,8 +125,19 @@ pub static UNROLL: &[&str] = &[
 const UNROLL_ROUNDS: usize = 3;
 
 /// The canonical passes after those on loops.
-pub static SETTLE: &[&str] =
-    &["lifetimes", "if_convert", "addr", "alias", "gvn", "licm", "simplify", "dce", "simplify_cfg"];
+pub static SETTLE: &[&str] = &[
+    "lifetimes",
+    "if_convert",
+    "addr",
+    "alias",
+    "gvn",
+    "licm",
+    "scalar_promotion",
+    "mem2reg",
+    "simplify",
+    "dce",
+    "simplify_cfg",
+];
 
 /// The order of the passes after work-items have become loops.
 pub static CLEAN: &[&str] = &[
