@@ -69,11 +69,14 @@ fn origins(func: &Function) -> Option<SecondaryMap<Value, PointerOrigin>> {
         let mut changed = false;
         for &inst in blocks.iter().flat_map(|&block| func.layout.insts(block)) {
             let data = func.dfg.inst(inst);
-            let origin = match (data.op, &data.imm) {
-                (Opcode::Arg, &Imm::Offset(offset)) => class(offset).map_or(PointerOrigin::Any, PointerOrigin::Class),
-                (Opcode::Addr | Opcode::SpaceCast, _) => origins[data.args[0]],
-                (Opcode::Select, _) => origins[data.args[1]].join(origins[data.args[2]]),
-                _ => PointerOrigin::Any,
+            let origin = if let (Opcode::Arg, &Imm::Offset(offset)) = (data.op, &data.imm) {
+                class(offset).map_or(PointerOrigin::Any, PointerOrigin::Class)
+            } else if matches!(data.op, Opcode::Addr | Opcode::SpaceCast) {
+                origins[data.args[0]]
+            } else if data.op == Opcode::Select {
+                origins[data.args[1]].join(origins[data.args[2]])
+            } else {
+                PointerOrigin::Any
             };
             for &result in func.dfg.results(inst) {
                 changed |= origins[result] != origin;

@@ -11,6 +11,7 @@
 //! memory or order accesses of work-items. The value is put into a variable, which [`super::mem2reg`] promotes afterwards.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
+use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, SlotData, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -41,16 +42,18 @@ pub(super) fn run(func: &mut Function) -> Changed {
 /// A plain load or store at an address from outside of a loop: the address, the type, and the access.
 fn candidate(func: &Function, loops: &LoopForest, id: LoopId, inst: Inst) -> Option<(Value, Type, MemInfo)> {
     let data = func.dfg.inst(inst);
-    let ty = match data.op {
-        Opcode::Load => func.dfg.ty(func.dfg.result(inst)),
-        Opcode::Store => func.dfg.ty(data.args[1]),
-        _ => return None,
+    let ty = if data.op == Opcode::Load {
+        func.dfg.ty(func.dfg.result(inst))
+    } else if data.op == Opcode::Store {
+        func.dfg.ty(data.args[1])
+    } else {
+        return None;
     };
     let &Imm::Mem(mem @ MemInfo { volatile: false, .. }) = &data.imm else { return None };
     let pointer = data.args[0];
     let home = match func.dfg.def(pointer) {
-        clift_kir::dfg::ValueDef::Param(block, _) => Some(block),
-        clift_kir::dfg::ValueDef::Result(def, _) => func.layout.block_of(def),
+        ValueDef::Param(block, _) => Some(block),
+        ValueDef::Result(def, _) => func.layout.block_of(def),
     };
     let outside = home.is_some_and(|home| !loops.contains(id, home));
     (outside && !func.dfg.ty(pointer).is_vector()).then_some((pointer, ty, mem))

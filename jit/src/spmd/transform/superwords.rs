@@ -31,6 +31,9 @@ const MAX_DEPTH: u32 = 12;
 const MAX_NODES: usize = 64;
 /// The costs of a tree, relative to the scalars that it replaces, with which it is taken.
 const WORTHWHILE: f64 = 0.7;
+/// The cost of a shift by counts that differ, and of operations that machines have no instruction for, for each register.
+const VARIABLE_SHIFT: f64 = 8.0;
+const EXPANDED: f64 = 4.0;
 /// The cost of a shuffle for each register.
 const SHUFFLE: f64 = 1.5;
 
@@ -490,12 +493,17 @@ impl<'a> Tree<'a> {
             }
             Node::Whole(_) | Node::Load(..) | Node::Op(..) | Node::Shuffle(..) | Node::Joined(..) => false,
         };
-        let times = match data.op {
-            Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl if !args.get(1).is_some_and(same_count) => 8.0,
-            Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl | Opcode::Imul if wide.elem == Elem::I8 => 4.0,
-            Opcode::Imul if wide.elem == Elem::I64 => 4.0,
-            _ if wide.elem == Elem::F16 => 4.0,
-            _ => 1.0,
+        let shifts = matches!(data.op, Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl);
+        let multiplies = data.op == Opcode::Imul;
+        let times = if shifts && !args.get(1).is_some_and(same_count) {
+            VARIABLE_SHIFT
+        } else if (shifts || multiplies) && wide.elem == Elem::I8
+            || multiplies && wide.elem == Elem::I64
+            || wide.elem == Elem::F16
+        {
+            EXPANDED
+        } else {
+            1.0
         };
         times * registers(wide.with_lanes(count))
     }
