@@ -164,13 +164,17 @@ impl Width {
                 (chosen, costs) = (doubled, more);
             }
         }
-        let mut gain = costs.scalar / costs.pack.max(1.0);
-        if scatters && !sub_groups && !options.opt_disable {
-            gain = chosen.gain_over_one_lane(func).map_or(gain, |other| other.min(gain));
+        let (mut gain, mut instead) = (costs.scalar / costs.pack.max(1.0), "scalar code");
+        if scatters
+            && !sub_groups
+            && !options.opt_disable
+            && let Some(other) = chosen.gain_over_one_lane(func).filter(|&other| other < gain)
+        {
+            (gain, instead) = (other, "one lane with vectors of neighbouring elements");
         }
         if gain < WORTHWHILE && !sub_groups {
             let reason = format!(
-                "the estimated time with {} lanes is {:.1} times that of scalar code, because of scattered accesses or \
+                "the estimated time with {} lanes is {:.1} times that of {instead}, because of scattered accesses or \
                  divergent branches",
                 chosen.lanes,
                 1.0 / gain
