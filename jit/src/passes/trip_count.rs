@@ -29,6 +29,16 @@ pub(crate) struct TripCount {
 /// left earlier elsewhere.
 pub(crate) fn of_loop(
     func: &Function,
+    analyses: (&Cfg, &DomTree, &LoopForest),
+    id: LoopId,
+    limit: u64,
+) -> Option<TripCount> {
+    up_to(func, analyses, id, limit).filter(|found| found.times <= limit)
+}
+
+/// As [`of_loop`], where `limit + 1` stands for any larger number.
+fn up_to(
+    func: &Function,
     (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest),
     id: LoopId,
     limit: u64,
@@ -50,11 +60,32 @@ pub(crate) fn of_loop(
         };
         let limit = best.map_or(limit, |best| best.times - 1);
         let mut counters = Counters::start(func, data, preheader);
-        if let Some(times) = counters.execute(func, data, latch, branch.args[0], stays, limit) {
+        if let Some(times) = counters.execute(func, data, latch, branch.args[0], stays, limit)
+            && best.is_none_or(|best| times < best.times)
+        {
             best = Some(TripCount { block, stays, times });
         }
     }
     best
+}
+
+/// How many iterations a loop in the form of [`loop_form`] has each time it is entered, `limit` if there are more; `None` if
+/// something other than constants decides. A loop that may be left earlier elsewhere has `usual` at most.
+pub(crate) fn expected(
+    func: &Function,
+    analyses: (&Cfg, &DomTree, &LoopForest),
+    id: LoopId,
+    (usual, limit): (u64, u64),
+) -> Option<u64> {
+    let (cfg, _, loops) = analyses;
+    let data = loops.get(id);
+    let TripCount { block, times, .. } = up_to(func, analyses, id, limit + 1)?;
+    // The branch of a header is executed once more than the blocks behind it.
+    let leaves_first = block == data.header && !data.latches.contains(&block);
+    let iterations = if leaves_first { times - 1 } else { times }.min(limit);
+    let leaves = |&from: &&Block| cfg.succs(*from).iter().any(|&to| !loops.contains(id, to));
+    let exits = data.blocks.iter().filter(leaves).count();
+    Some(if exits > 1 { iterations.min(usual) } else { iterations })
 }
 
 /// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left. At
@@ -145,7 +176,7 @@ impl Counters {
         Counters { values, known: FxHashMap::default() }
     }
 
-    /// Executes iterations until the branch on `condition` leaves the loop. Returns how many it took.
+    /// Executes iterations until the branch on `condition` leaves the loop. Returns how many it took; `limit + 1` if more.
     fn execute(
         &mut self,
         func: &Function,
@@ -165,7 +196,7 @@ impl Counters {
             }
             self.step(func, next);
         }
-        None
+        Some(limit + 1)
     }
 
     /// Computes the values of the next iteration.

@@ -103,9 +103,10 @@ impl Legalizer<'_> {
                     .chunks(2)
                     .map(|pair| {
                         let second = pair[pair.len() - 1];
-                        match self.splat_operand(pair[0]).copied() {
-                            Some(splat) if pair.len() == 1 => self.at().splat(splat, 2 * lanes),
-                            _ => self.at().shuffle(pair[0], second, &joined),
+                        match (self.splat_operand(pair[0]).copied(), self.joined_constants(pair[0], second)) {
+                            (Some(splat), _) if pair.len() == 1 => self.at().splat(splat, 2 * lanes),
+                            (_, Some(constant)) => self.at().constant(constant),
+                            (_, None) => self.at().shuffle(pair[0], second, &joined),
                         }
                     })
                     .collect();
@@ -115,6 +116,14 @@ impl Legalizer<'_> {
         };
         debug_assert_eq!(parts.len() as u32, count);
         SplitValue { ty: split.ty, chunk, parts }
+    }
+
+    /// The lanes of two constant parts as one constant.
+    fn joined_constants(&self, first: Value, second: Value) -> Option<ConstData> {
+        let (first, second) = (self.new.dfg.as_const(first)?, self.new.dfg.as_const(second)?);
+        let lanes: SmallVec<[u64; 32]> =
+            [first, second].iter().flat_map(|part| (0..part.ty.lanes()).map(|lane| part.lane(lane))).collect();
+        Some(ConstData::new(first.ty.with_lanes(2 * first.ty.lanes()), &lanes))
     }
 
     /// The value that a mask is the complement of, part by part.

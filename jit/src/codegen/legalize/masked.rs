@@ -26,10 +26,12 @@ impl Legalizer<'_> {
         let last = mask.parts.len() - 1;
         let used = mask.used(last);
         if used < chunk {
-            let lanes: Vec<u64> = (0..chunk).map(|lane| u64::from(lane < used)).collect();
+            let known = self.new.dfg.as_const(mask.parts[last]).cloned();
+            let lane = |lane: u32| if lane < used { known.as_ref().map_or(1, |known| known.lane(lane)) } else { 0 };
+            let within = ConstData::new(Type::B1.with_lanes(chunk), &(0..chunk).map(lane).collect::<Vec<u64>>());
             let mut at = self.at();
-            let within = at.constant(ConstData::new(Type::B1.with_lanes(chunk), &lanes));
-            mask.parts[last] = at.int2(Opcode::And, mask.parts[last], within);
+            let within = at.constant(within);
+            mask.parts[last] = if known.is_some() { within } else { at.int2(Opcode::And, mask.parts[last], within) };
         }
         mask
     }

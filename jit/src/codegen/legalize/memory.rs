@@ -4,6 +4,7 @@
 use std::mem::offset_of;
 
 use clift_include::abi::WgContext;
+use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Elem, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
 
@@ -22,6 +23,8 @@ const PRIVATE_ARENA: ArenaFields = (offset_of!(WgContext, scratch), offset_of!(W
 
 /// Memory protection is never finer than this. Pages may be larger.
 const PAGE_BYTES: u64 = 4096;
+/// The most addresses of lanes that stay in scalar registers from one block to another.
+const MAX_CARRIED_ADDRESSES: u32 = 4;
 
 impl Legalizer<'_> {
     fn mem(&self, inst: Inst) -> MemInfo {
@@ -43,15 +46,39 @@ impl Legalizer<'_> {
         }
         self.note_private_addresses(inst);
         // Vectors of pointers: lane by lane, so that each access has an address of its own.
+        let parts = self.addr_lanes(inst).into();
+        self.set(inst, SplitValue { ty, chunk: 1, parts });
+    }
+
+    /// A vector of addresses as one scalar per lane.
+    fn addr_lanes(&mut self, inst: Inst) -> Vec<Value> {
+        let data = self.old.dfg.inst(inst);
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         let lanes: Vec<SmallVec<[Value; 8]>> =
             data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
-        let parts = (0..ty.lanes() as usize)
+        (0..ty.lanes() as usize)
             .map(|lane| {
                 let operands: SmallVec<[Value; 2]> = lanes.iter().map(|lanes| lanes[lane]).collect();
                 self.emit(data.op, &operands, data.imm.clone(), ty.lane())
             })
-            .collect();
-        self.set(inst, SplitValue { ty, chunk: 1, parts });
+            .collect()
+    }
+
+    /// The lanes of a vector of addresses for accesses in the current block. More than a few addresses that come from another
+    /// block would fill the scalar registers on the way, so they are computed again.
+    fn lanes_here(&mut self, pointers: Value) -> Vec<Value> {
+        let split = self.get(pointers);
+        let addr = self.old.dfg.def_inst(pointers).filter(|&def| self.old.dfg.inst(def).op == Opcode::Addr);
+        let is_elsewhere = |&value: &Value| {
+            let def = self.new.dfg.def_inst(value);
+            def.is_some_and(|def| self.new.layout.block_of(def) != Some(self.block))
+        };
+        match addr {
+            Some(addr) if split.ty.lanes() > MAX_CARRIED_ADDRESSES && split.parts.iter().any(is_elsewhere) => {
+                self.addr_lanes(addr)
+            }
+            Some(_) | None => self.lanes(&split),
+        }
     }
 
     /// An operand of a vector of addresses as one scalar per lane. Extensions apply to the scalars, where they are often free.
@@ -154,6 +181,15 @@ impl Legalizer<'_> {
             let whole = self.at().load(whole, address, aligned_at(mem, at));
             let numbers: SmallVec<[u8; 16]> = (0..chunk).map(|i| (i + missing).min(chunk - 1) as u8).collect();
             return self.at().shuffle(whole, whole, &numbers);
+        }
+        if !mem.volatile && !used.is_power_of_two() && self.accesses_natively(Opcode::MaskedLoad, ty) {
+            let (part, address) = (self.part_type(ty.elem, chunk), self.displaced(pointer, offset));
+            let lanes: Vec<u64> = (0..chunk).map(|lane| u64::from(lane < used)).collect();
+            let mut at = self.at();
+            let mask = at.constant(ConstData::new(Type::B1.with_lanes(chunk), &lanes));
+            let nothing = at.constant(ConstData::splat(part, 0));
+            let mem = aligned_at(mem, offset);
+            return at.value(Opcode::MaskedLoad, &[address, mask, nothing], Imm::Mem(mem), part);
         }
         let mut value = None;
         let mut done = 0;
@@ -494,14 +530,15 @@ impl Legalizer<'_> {
         {
             return self.gather_from_words(inst, ty, data.args[0], &mask, mem);
         }
-        let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
+            let addresses = self.lanes_here(data.args[0]);
             let split = self.load_lanes(ty, &addresses, mem);
             return self.set(inst, split);
         }
         let join = self.new.append_block();
         let all = self.test_mask(Opcode::All, &mask);
         let some = self.split_if(all);
+        let addresses = self.lanes_here(data.args[0]);
         let whole = self.load_lanes(ty, &addresses, mem);
         self.at().jump(join, &whole.parts);
         self.block = some;
@@ -532,13 +569,14 @@ impl Legalizer<'_> {
         if native && self.caps.scattered.scatters {
             return self.scatter_natively(data.args[0], &value, &mask, mem);
         }
-        let addresses = self.lanes(&pointers);
         if self.constant_of_splat(&mask) == Some(1) {
+            let addresses = self.lanes_here(data.args[0]);
             return self.store_lanes(&addresses, &value, mem);
         }
         let join = self.new.append_block();
         let all = self.test_mask(Opcode::All, &mask);
         let some = self.split_if(all);
+        let addresses = self.lanes_here(data.args[0]);
         self.store_lanes(&addresses, &value, mem);
         self.at().jump(join, &[]);
         self.block = some;

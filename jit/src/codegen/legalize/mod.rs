@@ -49,6 +49,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::target::caps::VectorCaps;
+use crate::target::processor::ScatteredAccesses;
 
 /// A value of the function being legalized, in parts.
 #[derive(Clone, Debug)]
@@ -103,12 +104,25 @@ fn carrier(elem: Elem) -> Elem {
     }
 }
 
+/// The most scattered accesses of a function that are worth an access for each lane, some 300 bytes of code each: beyond, the code
+/// leaves the second-level cache, and loading it takes as long as the gather instructions do.
+const MAX_LANE_BY_LANE: usize = 256;
+
+/// The capabilities to use for a function.
+fn for_function(func: &Function, caps: VectorCaps) -> VectorCaps {
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let scattered = insts.filter(|&&inst| matches!(func.dfg.inst(inst).op, Opcode::Gather | Opcode::Scatter)).count();
+    let scattered = if scattered > MAX_LANE_BY_LANE { ScatteredAccesses::FAST } else { caps.scattered };
+    VectorCaps { scattered, ..caps }
+}
+
 /// Rewrites a looped function for a backend with the given capabilities.
 pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
     debug_assert_eq!(func.stage, Stage::Looped);
     let mut new = Function::new(func.name.clone(), &func.returns);
     new.stage = Stage::Legal;
     let cfg = Cfg::new(func);
+    let caps = &for_function(func, *caps);
     let forwards = forwarding::is_needed(func, caps);
     let mut legalizer = Legalizer {
         old: func,

@@ -4,11 +4,14 @@
 //! decide: operations without a vector form (atomics, scattered accesses, divisions) gain nothing from lanes; and where control
 //! flow diverges, the pack executes all paths, while a single work-item executes one.
 
+use std::iter;
+
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::passes::trip_count;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::transform::normalize::NormalForm;
@@ -34,10 +37,12 @@ pub(crate) struct Costs {
     pub(crate) scattered: f64,
 }
 
-/// How many iterations a loop is assumed to have.
-const ITERATIONS: f64 = 8.0;
-/// How many iterations a loop is assumed to have of which several may be executed at once.
-const LONG_ITERATIONS: f64 = 64.0;
+/// How many iterations a loop is assumed to have if constants do not decide.
+const ITERATIONS: u32 = 8;
+/// How many iterations a loop is assumed to have of which several may be executed at once. More are not counted.
+const LONG_ITERATIONS: u32 = 64;
+/// Loops nested deeper count as if they had one iteration each.
+const MAX_DEPTH: usize = 6;
 /// Bits of a vector that each lane accesses whole.
 const ROW_BITS: u32 = 128;
 /// The iterations of the longest of a pack's lanes, relative to the average lane.
@@ -64,7 +69,9 @@ pub(crate) fn estimate_long(
     let interleaved = Interleaved::new(&normal.func, &plan.order);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
-    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, lanes: f64::from(lanes), machine, long };
+    let iterations = iterations(normal, long);
+    let lanes = f64::from(lanes);
+    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, lanes, machine, iterations };
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -129,6 +136,27 @@ fn carried_through_memory(normal: &NormalForm) -> Vec<Block> {
     carried.into_values().collect()
 }
 
+/// How many iterations each loop is assumed to have.
+fn iterations(normal: &NormalForm, long: &FxHashSet<Block>) -> FxHashMap<LoopId, f64> {
+    let NormalForm { func, cfg, dom, loops, several, .. } = normal;
+    let of_loop = |id: LoopId| {
+        let limits = (u64::from(ITERATIONS), u64::from(LONG_ITERATIONS));
+        let expected = || trip_count::expected(func, (cfg, dom, loops), id, limits).map(|iterations| iterations as f64);
+        let header = loops.get(id).header;
+        if several.values().any(|several| several.rest == header) {
+            // What is left of many iterations does not count.
+            if long.contains(&header) { 0.0 } else { f64::from(ITERATIONS) }
+        } else if let Some(several) = several.get(&header).filter(|several| long.contains(&several.rest)) {
+            f64::from(LONG_ITERATIONS) / f64::from(several.iterations)
+        } else if long.contains(&header) {
+            LONG_ITERATIONS.into()
+        } else {
+            expected().unwrap_or(ITERATIONS.into())
+        }
+    };
+    loops.iter().map(|(id, _)| (id, of_loop(id))).collect()
+}
+
 struct ThroughputModel<'a> {
     normal: &'a NormalForm,
     divergence: &'a Divergence,
@@ -138,8 +166,8 @@ struct ThroughputModel<'a> {
     interleaved: Interleaved,
     lanes: f64,
     machine: &'a Machine,
-    /// Headers of loops with many iterations.
-    long: &'a FxHashSet<Block>,
+    /// See [`iterations`].
+    iterations: FxHashMap<LoopId, f64>,
 }
 
 impl ThroughputModel<'_> {
@@ -186,26 +214,11 @@ impl ThroughputModel<'_> {
         loops.innermost(block).is_some_and(|id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ)))
     }
 
+    /// How often a block is executed, relative to the kernel.
     fn frequency(&self, block: Block) -> f64 {
-        let NormalForm { loops, several, .. } = self.normal;
-        let mut frequency = ITERATIONS.powi(loops.depth(block).min(6) as i32);
-        if self.long.is_empty() {
-            return frequency;
-        }
-        let mut at = loops.innermost(block);
-        while let Some(id) = at {
-            let data = loops.get(id);
-            at = data.parent;
-            let iterations = match several.get(&data.header) {
-                Some(several) if self.long.contains(&several.rest) => LONG_ITERATIONS / f64::from(several.iterations),
-                // The rest of many iterations does not count.
-                None if several.values().any(|several| several.rest == data.header) => 0.0,
-                None if self.long.contains(&data.header) => LONG_ITERATIONS,
-                Some(_) | None => ITERATIONS,
-            };
-            frequency *= iterations / ITERATIONS;
-        }
-        frequency
+        let loops = &self.normal.loops;
+        let around = iter::successors(loops.innermost(block), |&id| loops.get(id).parent);
+        around.map(|id| self.iterations[&id]).take(MAX_DEPTH).product()
     }
 
     /// Divergent loops around a block run as long as the longest lane.

@@ -5,6 +5,8 @@
 //! its end if there are fewer. So such kernels have [`LEAST_SUB_GROUP`] lanes at least, whatever these cost, unless they must
 //! have one.
 
+use std::cell::OnceCell;
+
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::{Block, Elem, Function, Imm, Inst, KernelData, Opcode, Type};
 use rustc_hash::FxHashSet;
@@ -13,6 +15,7 @@ use super::recurrence;
 use super::register_pressure;
 use super::throughput::{Costs, estimate, estimate_long};
 use crate::passes::Globals;
+use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 use crate::spmd::analysis::spin_loops;
 use crate::spmd::class::{Class, class};
@@ -147,6 +150,15 @@ impl Width {
                 (chosen, costs) = (fewer, less);
             }
         }
+        // Elements of twice the dominant width fill two registers each: half the lanes keep more of them in registers.
+        if chosen.lanes / 2 >= least
+            && chosen.spills()
+            && let half = WidthCandidate::new(normal.clone(), chosen.lanes / 2, machine)
+            && f64::from(half.register_pressure()) < HALF_PRESSURE * f64::from(chosen.register_pressure())
+        {
+            costs = half.costs();
+            chosen = half;
+        }
         let lanes = chosen.lanes;
         let rows = match rows {
             RowLengths::Unknown => long_rows(func, 2 * lanes),
@@ -193,6 +205,8 @@ struct WidthCandidate<'a> {
     general: NormalForm,
     /// The kernel for rows of whole packs, if it differs.
     versions: Option<NormalForm>,
+    /// Of the kernel for rows of whole packs.
+    divergence: OnceCell<Divergence>,
 }
 
 impl<'a> WidthCandidate<'a> {
@@ -203,12 +217,16 @@ impl<'a> WidthCandidate<'a> {
         record_access::run(&mut general, lanes);
         index_widening::run(&mut general, lanes);
         let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
-        WidthCandidate { machine, lanes, general, versions }
+        WidthCandidate { machine, lanes, general, versions, divergence: OnceCell::new() }
     }
 
     /// The kernel for rows of whole packs.
     fn whole(&self) -> &NormalForm {
         self.versions.as_ref().unwrap_or(&self.general)
+    }
+
+    fn divergence(&self) -> &Divergence {
+        self.divergence.get_or_init(|| self.whole().divergence(self.lanes, true))
     }
 
     /// Instructions of the kernel for rows of whole packs.
@@ -220,7 +238,7 @@ impl<'a> WidthCandidate<'a> {
     /// Whether all contiguous accesses have narrow elements: twice as many lanes take no more loads and stores.
     fn accesses_narrow_elements(&self) -> bool {
         let NormalForm { func, cfg, .. } = self.whole();
-        let divergence = self.whole().divergence(self.lanes, true);
+        let divergence = self.divergence();
         let mut any = false;
         for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block)) {
             for &inst in func.layout.insts(block) {
@@ -263,14 +281,25 @@ impl<'a> WidthCandidate<'a> {
         let single = NormalForm { several, ..normalize::run(&single)? };
         let long: FxHashSet<Block> =
             single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
-        let costs = |normal: &NormalForm| {
-            estimate_long(normal, &normal.divergence(self.lanes, true), self.lanes, self.machine, &long)
-        };
-        Some(costs(&single).scalar / costs(self.whole()).pack.max(1.0))
+        let divergence = single.divergence(self.lanes, true);
+        let single_costs = estimate_long(&single, &divergence, self.lanes, self.machine, &long);
+        let packs = estimate_long(self.whole(), self.divergence(), self.lanes, self.machine, &long);
+        Some(single_costs.scalar / packs.pack.max(1.0))
+    }
+
+    /// Vector registers that the busiest loop needs at once.
+    fn register_pressure(&self) -> u32 {
+        register_pressure::estimate(self.whole(), self.divergence(), self.lanes, self.machine)
+    }
+
+    /// Whether the values of the busiest loop do not fit the registers. Packs on the common machine spill a little anyway: their
+    /// values fill two registers so that operations overlap.
+    fn spills(&self) -> bool {
+        self.machine.register_bits > Machine::COMMON.register_bits && self.register_pressure() > self.machine.registers
     }
 
     fn costs(&self) -> Costs {
-        estimate(self.whole(), &self.whole().divergence(self.lanes, true), self.lanes, self.machine)
+        estimate(self.whole(), self.divergence(), self.lanes, self.machine)
     }
 }
 
@@ -340,6 +369,9 @@ const SLACK: f64 = 1.05;
 
 /// How much the costs per lane of half the lanes must be below those of the usual lanes for half the lanes to be chosen.
 const HALF_WORTHWHILE: f64 = 0.9;
+
+/// The part of the registers that half of the lanes may take, where all are too many.
+const HALF_PRESSURE: f64 = 0.6;
 
 /// How much faster a pack must be than its work-items one after the other. The model counts instructions; more of them are in
 /// flight at once if they belong to a pack.

@@ -144,3 +144,73 @@ fn fewer_lanes_for_long_records() {
     let loads: String = (0..8).map(load).collect();
     assert_eq!(lanes(&loads, "v30: f32 = fadd v21, v77"), Some(8));
 }
+
+/// A running value of 64 bits that becomes 20 others, which are all alive at once.
+#[test]
+fn half_the_lanes_for_many_long_values() {
+    let powers = (51..70).map(|power| format!("v{power}: i64 = imul v{}, v50\n", power - 1)).collect::<String>();
+    let sum = (71..90).map(|sum| format!("v{sum}: i64 = xor v{}, v{}\n", sum - 1, sum - 20)).collect::<String>();
+    let body = |powers: &str, sum: &str, last: u32| {
+        format!(
+            "v24: i32 = bitcast v21\nv50: i64 = zext v24\n{powers}v70: i64 = iadd v50, v50\n{sum}\n\
+             v31: i32 = itrunc v{last}\nv30: f32 = bitcast v31"
+        )
+    };
+    assert_eq!(lanes("", &body(&powers, &sum, 89)), Some(8));
+    assert_ne!(lanes("", &body("", "", 70)), Some(8), "few values");
+}
+
+/// Scattered accesses beside a loop: its constant trip count decides whether they do.
+#[test]
+fn trip_counts_weigh_loops() {
+    let lanes = |times: u32| {
+        let fields: String = (0..24)
+            .map(|field| {
+                let [at, value, to] = [50, 51, 52].map(|first| first + 3 * field);
+                format!(
+                    "v{at}: ptr(global) = addr scale 4 disp {} v0, v4\nv{value}: f32 = load align 4 v{at}\n\
+                     v{to}: ptr(global) = addr scale 4 disp {} v1, v4\nstore align 4 v{to}, v{value}\n",
+                    8 * field,
+                    8 * field + 4
+                )
+            })
+            .collect();
+        let module = format!(
+            r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v3: i64 = global_id 0
+    v4: i64 = imul v3, v3
+{fields}
+    v6: i32 = const 0
+    v7: i32 = const 1
+    v8: i32 = const {times}
+    jump b1(v6, v51)
+b1(v20: i32, v21: f32):
+    v22: b1 = icmp ult v20, v8
+    branch v22, b2, b3
+b2:
+    v23: i32 = iadd v20, v7
+    v27: f32 = fma v21, v51, v54
+    jump b1(v23, v27)
+b3:
+    v40: ptr(global) = addr scale 4 v1, v3
+    store align 4 v40, v21
+    ret
+}}
+kernel f0 args 16
+"#
+        );
+        let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+        let kernel = &module.kernels[0];
+        let machine = Machine { register_bits: 512, registers: 32 };
+        match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine) {
+            Width::Packs(..) => true,
+            Width::Scalar(_) | Width::Unprofitable(..) => false,
+        }
+    };
+    assert!(!lanes(4));
+    assert!(lanes(64));
+}

@@ -22,7 +22,7 @@ use crate::spmd::analysis::shape::Shape;
 use crate::spmd::vectorize::widen::record_step;
 
 /// Loads of fewer fields than this are not merged.
-const MIN_LOADED_FIELDS: usize = 5;
+const MIN_LOADED_FIELDS: usize = 2;
 /// Stores to fewer fields than this are not merged.
 const MIN_STORED_FIELDS: usize = 2;
 

@@ -112,6 +112,8 @@ impl Selector<'_> {
                 let row = widening(from.elem.bytes(), to.elem.bytes(), op == O::Sext);
                 self.v1(row, longer, RegMem::Register(a))
             }
+            // Moving a lane of 32 bits to a scalar register clears the upper half.
+            O::Zext if from.elem.bits() == 32 && self.is_extracted(data.args[0]) => a,
             O::Zext => match from.elem.bits() {
                 32 => self.g1(t::MOV, OperandSize::S32, RegMem::Register(a)),
                 bits => self.zero_extended(a, bits),

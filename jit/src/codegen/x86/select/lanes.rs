@@ -128,8 +128,8 @@ impl Selector<'_> {
                 self.insert(a, element, to, lane.into())
             }
             O::Vec => {
-                let parts: Vec<VReg> = data.args.iter().map(|&arg| self.get(arg)).collect();
-                self.vector(&parts, to)
+                let parts = &data.args;
+                if to.is_bool() { self.mask_of(parts) } else { self.vector(to, |this, lane| this.element(parts[lane])) }
             }
             O::Shuffle => {
                 let Imm::Lanes(lanes) = &data.imm else { wrong_imm(&data.imm) };
@@ -342,6 +342,11 @@ impl Selector<'_> {
         register
     }
 
+    /// Whether a scalar is a lane of a vector.
+    pub(super) fn is_extracted(&self, value: Value) -> bool {
+        self.legal.dfg.def_inst(value).is_some_and(|def| self.legal.dfg.inst(def).op == Opcode::Extract)
+    }
+
     fn extract(&mut self, a: VReg, from: Type, lane: u32) -> VReg {
         let to = from.lane();
         if from.is_bool() {
@@ -397,21 +402,27 @@ impl Selector<'_> {
         self.make(ZMM, row, size(ty), RegMem::Register(element), more)
     }
 
-    /// A vector of scalars.
-    pub(super) fn vector(&mut self, parts: &[VReg], to: Type) -> VReg {
-        if to.is_bool() && self.masks_are_vectors() {
-            return self.vector_mask_of(parts);
+    /// A mask of Booleans.
+    fn mask_of(&mut self, parts: &[Value]) -> VReg {
+        let parts: Vec<VReg> = parts.iter().map(|&part| self.get(part)).collect();
+        if self.masks_are_vectors() {
+            return self.vector_mask_of(&parts);
         }
-        if to.is_bool() {
-            let mut all = parts[0];
-            for (lane, &part) in parts.iter().enumerate().skip(1) {
-                let bit = self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, part, Some((lane as i64, 1)));
-                all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
-            }
-            return self.mask_from_bits(all);
+        let mut all = parts[0];
+        for (lane, &part) in parts.iter().enumerate().skip(1) {
+            let bit = self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, part, Some((lane as i64, 1)));
+            all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
         }
-        let each = (128 / to.elem.bits()) as usize;
-        let mut groups: Vec<VReg> = parts.chunks(each).map(|chunk| self.group(chunk, to)).collect();
+        self.mask_from_bits(all)
+    }
+
+    /// A vector of scalars, which are asked for in order.
+    pub(super) fn vector(&mut self, to: Type, element: impl Fn(&mut Self, usize) -> RegMem) -> VReg {
+        let (lanes, each) = (to.lanes() as usize, (128 / to.elem.bits()) as usize);
+        let mut groups: Vec<VReg> = Vec::new();
+        for first in (0..lanes).step_by(each) {
+            groups.push(self.group(to, first..lanes.min(first + each), &element));
+        }
         if groups.len() > 1 {
             groups = groups.chunks(2).map(|pair| self.joined(t::VINSERTI32X4, OperandSize::Y, pair)).collect();
         }
@@ -425,29 +436,36 @@ impl Selector<'_> {
         }
     }
 
-    /// A vector of up to 128 bits made of scalars.
-    fn group(&mut self, parts: &[VReg], to: Type) -> VReg {
-        let bytes = to.elem.bytes();
+    /// Some elements of a vector, at most 128 bits of them, as a vector.
+    fn group(&mut self, to: Type, lanes: Range<usize>, element: &impl Fn(&mut Self, usize) -> RegMem) -> VReg {
+        let (bytes, in_integers) = (to.elem.bytes(), class(to.lane()) == GPR);
         let wide = if bytes == 8 { OperandSize::S64 } else { OperandSize::S32 };
-        let mut vector = match parts[0].class() {
-            class if class == GPR => self.v1(t::VMOVD_FROM_SCALAR, wide, RegMem::Register(parts[0])),
-            _ => parts[0],
+        let first = element(self, lanes.start);
+        let mut vector = match first {
+            RegMem::Register(first) if !in_integers => first,
+            // The first element brings the bytes beside it, up to four.
+            RegMem::Memory(address) if bytes < 4 => {
+                let first = self.load(to.lane(), address);
+                self.v1(t::VMOVD_FROM_SCALAR, wide, RegMem::Register(first))
+            }
+            first => self.v1(t::VMOVD_FROM_SCALAR, wide, first),
         };
-        for (lane, &part) in parts.iter().enumerate().skip(1) {
-            let lane = lane as i64;
-            let (row, size, immediate) = match (bytes, part.class() == ZMM) {
-                (4, true) => (t::VINSERTPS, OperandSize::X, Some(lane << 4)),
-                (_, true) => (t::VUNPCKLPD, OperandSize::X, None),
-                (1, false) => (t::VPINSRB, OperandSize::S32, Some(lane)),
-                (2, false) => (t::VPINSRW, OperandSize::S32, Some(lane)),
-                (_, false) => (t::VPINSRD, wide, Some(lane)),
+        for (place, lane) in lanes.enumerate().skip(1) {
+            let part = element(self, lane);
+            let place = place as i64;
+            let (row, size, immediate) = match (bytes, in_integers) {
+                (4, false) => (t::VINSERTPS, OperandSize::X, Some(place << 4)),
+                (_, false) => (t::VUNPCKLPD, OperandSize::X, None),
+                (1, true) => (t::VPINSRB, OperandSize::S32, Some(place)),
+                (2, true) => (t::VPINSRW, OperandSize::S32, Some(place)),
+                (_, true) => (t::VPINSRD, wide, Some(place)),
             };
             let more = ExtraOperands {
                 second: Some(vector),
-                immediate: immediate.map(|lane| (lane, 1)),
+                immediate: immediate.map(|place| (place, 1)),
                 ..ExtraOperands::default()
             };
-            vector = self.make(ZMM, row, size, RegMem::Register(part), more);
+            vector = self.make(ZMM, row, size, part, more);
         }
         vector
     }

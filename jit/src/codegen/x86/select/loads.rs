@@ -3,11 +3,10 @@
 
 use clift_kir::{Effects, Imm, Inst, Opcode, Value};
 
-use super::{MemAddress, RegMem, Selector, class};
+use super::{MemAddress, RegMem, Selector};
 use crate::codegen::x86::Level;
-use crate::codegen::x86::code::ZMM;
 
-/// A load of a vector or a scalar float.
+/// A load.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlainLoad {
     inst: Inst,
@@ -29,7 +28,7 @@ impl Selector<'_> {
     pub(super) fn note_load(&mut self, inst: Inst, address: MemAddress) {
         let result = self.legal.dfg.result(inst);
         let volatile = matches!(self.legal.dfg.inst(inst).imm, Imm::Mem(mem) if mem.volatile);
-        if !volatile && self.uses.get(result) == 1 && class(self.legal.dfg.ty(result)) == ZMM {
+        if !volatile && self.uses.get(result) == 1 && !self.legal.dfg.ty(result).is_bool() {
             self.loads.insert(result, PlainLoad { inst, address, writes: self.writes });
         }
     }

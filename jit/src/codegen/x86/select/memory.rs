@@ -152,6 +152,7 @@ impl Selector<'_> {
 
     /// The address of an access.
     pub(super) fn address(&mut self, pointer: Value) -> MemAddress {
+        self.demand(pointer);
         match self.values[pointer] {
             Some(ValueLocation::Address(address)) => address,
             _ => MemAddress { base: AddressBase::Register(self.get(pointer)), index: None, disp: 0 },
@@ -205,7 +206,7 @@ impl Selector<'_> {
         }
     }
 
-    fn load(&mut self, ty: Type, address: MemAddress) -> VReg {
+    pub(super) fn load(&mut self, ty: Type, address: MemAddress) -> VReg {
         let from = RegMem::Memory(address);
         if class(ty) == GPR {
             return match ty.elem.bits() {

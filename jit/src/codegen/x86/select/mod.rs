@@ -11,6 +11,7 @@
 //! - Without AVX-512, the rows of vector instructions are taken in their VEX form (`push_row`).
 //! - Constants are materialized where they are used, mostly as a broadcast operand in memory. Addresses that only accesses use
 //!   are folded into the accesses.
+//! - Scalars computed from lanes are selected at their first use (`on_demand.rs`).
 //!
 //! Deliberately not here: the encoding of instructions (`encode.rs`), and the assignment of registers (`regalloc2`).
 
@@ -26,6 +27,7 @@ mod lanes;
 mod loads;
 mod masks;
 mod memory;
+mod on_demand;
 mod products;
 mod scan;
 mod ternary;
@@ -78,6 +80,7 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected
         addresses: scan::addresses(func),
         fused: scan::fused(func),
         taken_apart: scan::taken_apart(func),
+        deferred: on_demand::deferred(func, &uses),
         cones: if level == Level::Avx2 { FxHashMap::default() } else { ternary::cones(func, &uses) },
         uses,
         pieces: FxHashMap::default(),
@@ -175,6 +178,8 @@ pub(super) struct Selector<'a> {
     fused: EntitySet<Value>,
     /// Vectors many of whose lanes a block extracts.
     taken_apart: FxHashSet<(Block, Value)>,
+    /// Instructions that are selected when their results are first asked for.
+    deferred: EntitySet<Inst>,
     /// Bitwise ops that absorb others, by result.
     cones: FxHashMap<Value, ternary::Cone>,
     /// Masks that are vectors.
@@ -249,7 +254,7 @@ impl<'a> Selector<'a> {
                 self.push(InstKind::Arguments, operands);
             }
             for &inst in legal.layout.insts(block) {
-                if self.needed.contains(inst) {
+                if self.needed.contains(inst) && !self.deferred.contains(inst) {
                     self.loc = legal.locs[inst];
                     self.inst(inst);
                     self.count_write(legal.dfg.inst(inst).op);

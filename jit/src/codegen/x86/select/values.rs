@@ -33,6 +33,7 @@ impl<'a> Selector<'a> {
         if let Some(data) = self.constant(value) {
             return self.materialize(data);
         }
+        self.demand(value);
         match self.values[value] {
             Some(ValueLocation::Register(register)) => register,
             Some(ValueLocation::Address(address)) => self.address_of(address),

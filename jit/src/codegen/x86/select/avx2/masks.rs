@@ -257,7 +257,7 @@ impl Selector<'_> {
         let bytes = param_bytes(lanes);
         let parts: Vec<VReg> =
             parts.iter().map(|&part| self.g_digit(t::GROUP3, 3, OperandSize::S32, part, None)).collect();
-        let register = self.vector(&parts, Type::vector(int_of(bytes), lanes));
+        let register = self.vector(Type::vector(int_of(bytes), lanes), |_, lane| RegMem::Register(parts[lane]));
         self.as_mask(register, bytes)
     }
 }
