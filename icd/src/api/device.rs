@@ -148,7 +148,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         // Sub-groups may have one work-item.
         CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
         CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR => info.value::<cl_uint>(caps::MAX_NAMED_BARRIERS),
-        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
+        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(true),
         CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => info.value(caps::COMMAND_BUFFER_CAPABILITIES),
         CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => info.value(caps::COMMAND_BUFFER_QUEUE_PROPERTIES),
         CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => info.value::<cl_command_queue_properties>(0),

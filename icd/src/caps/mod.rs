@@ -153,11 +153,9 @@ const fn extension(name: &'static str, version: cl::cl_version, scope: Extension
     Extension { name, version, scope, language }
 }
 
-/// The supported extensions. Missing on purpose: `cl_khr_subgroups`, which guarantees independent forward progress of the
-/// sub-groups of a work-group, while here one thread executes them all (sub-groups themselves are a feature of the core);
-/// and two names that the conformance tests do not accept as Khronos extensions: `cl_khr_async_work_group_copy_fence`, whose
-/// function is there all the same, and `cl_khr_work_group_uniform_arithmetic`, whose instructions modules can use, while its
-/// functions in OpenCL C need the name.
+/// The supported extensions. Missing on purpose are two names that the conformance tests do not accept as Khronos extensions:
+/// `cl_khr_async_work_group_copy_fence`, whose function is there all the same, and `cl_khr_work_group_uniform_arithmetic`, whose
+/// instructions modules can use, while its functions in OpenCL C need the name.
 pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_icd", version(2, 0, 1), ExtensionScope::Platform, false),
     extension("cl_khr_byte_addressable_store", version(1, 0, 0), ExtensionScope::Device, true),
@@ -204,6 +202,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_subgroup_rotate", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_shuffle", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroups", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_terminate_context", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_throttle_hints", version(1, 0, 0), ExtensionScope::Device, false),
@@ -522,7 +521,7 @@ mod tests {
         assert_eq!(has("cl_ext_float_atomics"), feature("__opencl_c_ext_fp16_global_atomic_load_store"));
         let sub_groups = |e: &Extension| e.name.starts_with("cl_khr_subgroup_");
         assert!(feature("__opencl_c_subgroups") || !EXTENSIONS.iter().any(sub_groups));
-        assert!(!has("cl_khr_subgroups"), "there is no independent forward progress");
+        assert_eq!(has("cl_khr_subgroups"), feature("__opencl_c_subgroups"));
         assert_eq!(limits().max_global_variable_size > 0, feature("__opencl_c_program_scope_global_variables"));
     }
 
