@@ -185,6 +185,9 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_external_memory", version(1, 0, 1), ExtensionScope::Device, false),
     extension("cl_khr_external_memory_dma_buf", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_external_memory_opaque_fd", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_external_semaphore", version(1, 0, 1), ExtensionScope::Device, false),
+    extension("cl_khr_external_semaphore_opaque_fd", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_external_semaphore_sync_fd", version(1, 0, 1), ExtensionScope::Device, false),
     extension("cl_khr_il_program", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_integer_dot_product", version(2, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_kernel_clock", version(1, 0, 0), ExtensionScope::Device, true),
@@ -341,6 +344,14 @@ pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_M
 
 /// Types of semaphores.
 pub const SEMAPHORE_TYPES: &[cl::cl_semaphore_type_khr] = &[cl::CL_SEMAPHORE_TYPE_BINARY_KHR];
+
+/// Types of external semaphores that can be imported: descriptors that another semaphore has exported, and sync files.
+pub const SEMAPHORE_IMPORT_TYPES: &[cl::cl_external_semaphore_handle_type_khr] =
+    &[cl::CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR, cl::CL_SEMAPHORE_HANDLE_SYNC_FD_KHR];
+
+/// Types of external semaphores that can be exported. No system call makes a sync file.
+pub const SEMAPHORE_EXPORT_TYPES: &[cl::cl_external_semaphore_handle_type_khr] =
+    &[cl::CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR];
 
 /// Types of external memory from which buffers can be created: those that the processor can map.
 pub const EXTERNAL_MEMORY_TYPES: &[cl::cl_external_memory_handle_type_khr] =
