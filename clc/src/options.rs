@@ -53,6 +53,7 @@ const FULL_EXTENSIONS: &[&str] = &[
     "cl_khr_subgroup_rotate",
     "cl_khr_subgroup_shuffle",
     "cl_khr_subgroup_shuffle_relative",
+    "cl_khr_subgroups",
     "cl_ext_float_atomics",
     "cl_intel_required_subgroup_size",
     "cl_intel_subgroup_local_block_io",

@@ -15,6 +15,8 @@ pub struct Options {
     /// The runtime asks for other code ([`crate::specialize`]) for launches in which the memory of several pointer arguments
     /// overlaps: all other code takes their accesses for independent.
     pub separate_args: bool,
+    /// `-cl-no-subgroup-ifp`: no sub-group waits in a loop for another one of its work-group.
+    pub dependent_sub_groups: bool,
     /// Keep argument names and types for `clGetKernelArgInfo`.
     pub arg_info: bool,
     /// What executes the kernels.

@@ -10,6 +10,7 @@
 //! - [`mod@enqueue`]: kernels that kernels enqueue;
 //! - [`memory`]: host allocations, slices of them, copies and fills;
 //! - [`image`]: encodes colours as image elements;
+//! - [`descriptor`]: file descriptors that commands wait for;
 //! - [`printf`], [`callbacks`]: functions called by generated code;
 //! - [`check`]: judges and reports accesses of checked kernels;
 //! - [`trace`]: what a trace shows of a process;
@@ -19,6 +20,7 @@ pub mod background;
 pub mod callbacks;
 pub mod check;
 pub mod clock;
+pub mod descriptor;
 pub mod enqueue;
 pub mod fault;
 mod fpenv;

@@ -60,8 +60,24 @@ pub(crate) fn map_file(file: RawFd, len: usize) -> Option<NonNull<u8>> {
 
 /// Takes ownership of a file descriptor from the application.
 pub(crate) fn own_file(file: RawFd) -> OwnedFd {
-    // SAFETY: it is open (the caller has mapped it), and the application no longer uses it.
+    // SAFETY: it is open (the caller has used it), and the application no longer does.
     unsafe { OwnedFd::from_raw_fd(file) }
+}
+
+/// Whether a number is that of an open descriptor.
+pub(crate) fn is_open(file: RawFd) -> bool {
+    if file < 0 {
+        return false;
+    }
+    // SAFETY: the descriptor is used during this call only; one that is not open is an error of the system call.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    rustix::io::fcntl_getfd(file).is_ok()
+}
+
+/// Whether a number is that of an `eventfd`.
+pub(crate) fn is_eventfd(file: RawFd) -> bool {
+    let is_one = |link: std::path::PathBuf| link.as_os_str() == "anon_inode:[eventfd]";
+    file >= 0 && std::fs::read_link(format!("/proc/self/fd/{file}")).is_ok_and(is_one)
 }
 
 /// Begins or ends an access of the processor to a dma_buf, to make caches and devices coherent. Other files return an error,

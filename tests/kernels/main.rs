@@ -11,6 +11,7 @@ mod barriers;
 mod control;
 mod convert;
 mod float;
+mod forward_progress;
 mod groups;
 mod half;
 mod idioms;
@@ -63,6 +64,7 @@ fn main() {
         control::cases(),
         convert::cases(),
         float::cases(),
+        forward_progress::cases(),
         groups::cases(),
         half::cases(),
         idioms::cases(),

@@ -148,7 +148,7 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         // Sub-groups may have one work-item.
         CL_DEVICE_MAX_NUM_SUB_GROUPS => info.value(limits.max_work_group_size as cl_uint),
         CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR => info.value::<cl_uint>(caps::MAX_NAMED_BARRIERS),
-        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(false),
+        CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(true),
         CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => info.value(caps::COMMAND_BUFFER_CAPABILITIES),
         CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => info.value(caps::COMMAND_BUFFER_QUEUE_PROPERTIES),
         CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => info.value::<cl_command_queue_properties>(0),
@@ -166,6 +166,8 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
             info.value(CL_DEVICE_TERMINATE_CAPABILITY_CONTEXT_KHR)
         }
         CL_DEVICE_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
+        CL_DEVICE_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::SEMAPHORE_IMPORT_TYPES),
+        CL_DEVICE_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR => info.slice(caps::SEMAPHORE_EXPORT_TYPES),
         CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT => info.bool(true),
         CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT => info.bool(true),
         CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(limits.preferred_multiple()),

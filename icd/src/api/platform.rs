@@ -51,6 +51,8 @@ pub fn get_info(platform: Handle<Platform>, name: cl_platform_info, info: Info<'
         CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(clock::RESOLUTION_NS),
         CL_PLATFORM_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::EXTERNAL_MEMORY_TYPES),
         CL_PLATFORM_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
+        CL_PLATFORM_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::SEMAPHORE_IMPORT_TYPES),
+        CL_PLATFORM_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR => info.slice(caps::SEMAPHORE_EXPORT_TYPES),
         CL_PLATFORM_ICD_SUFFIX_KHR => info.string(caps::ICD_SUFFIX),
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),

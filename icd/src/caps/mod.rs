@@ -153,11 +153,9 @@ const fn extension(name: &'static str, version: cl::cl_version, scope: Extension
     Extension { name, version, scope, language }
 }
 
-/// The supported extensions. Missing on purpose: `cl_khr_subgroups`, which guarantees independent forward progress of the
-/// sub-groups of a work-group, while here one thread executes them all (sub-groups themselves are a feature of the core);
-/// and two names that the conformance tests do not accept as Khronos extensions: `cl_khr_async_work_group_copy_fence`, whose
-/// function is there all the same, and `cl_khr_work_group_uniform_arithmetic`, whose instructions modules can use, while its
-/// functions in OpenCL C need the name.
+/// The supported extensions. Missing on purpose are two names that the conformance tests do not accept as Khronos extensions:
+/// `cl_khr_async_work_group_copy_fence`, whose function is there all the same, and `cl_khr_work_group_uniform_arithmetic`, whose
+/// instructions modules can use, while its functions in OpenCL C need the name.
 pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_icd", version(2, 0, 1), ExtensionScope::Platform, false),
     extension("cl_khr_byte_addressable_store", version(1, 0, 0), ExtensionScope::Device, true),
@@ -187,6 +185,9 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_external_memory", version(1, 0, 1), ExtensionScope::Device, false),
     extension("cl_khr_external_memory_dma_buf", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_external_memory_opaque_fd", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_external_semaphore", version(1, 0, 1), ExtensionScope::Device, false),
+    extension("cl_khr_external_semaphore_opaque_fd", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_external_semaphore_sync_fd", version(1, 0, 1), ExtensionScope::Device, false),
     extension("cl_khr_il_program", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_integer_dot_product", version(2, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_kernel_clock", version(1, 0, 0), ExtensionScope::Device, true),
@@ -204,6 +205,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_subgroup_rotate", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_shuffle", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_subgroup_shuffle_relative", version(1, 0, 0), ExtensionScope::Device, true),
+    extension("cl_khr_subgroups", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_terminate_context", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_throttle_hints", version(1, 0, 0), ExtensionScope::Device, false),
@@ -342,6 +344,14 @@ pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_M
 
 /// Types of semaphores.
 pub const SEMAPHORE_TYPES: &[cl::cl_semaphore_type_khr] = &[cl::CL_SEMAPHORE_TYPE_BINARY_KHR];
+
+/// Types of external semaphores that can be imported: descriptors that another semaphore has exported, and sync files.
+pub const SEMAPHORE_IMPORT_TYPES: &[cl::cl_external_semaphore_handle_type_khr] =
+    &[cl::CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR, cl::CL_SEMAPHORE_HANDLE_SYNC_FD_KHR];
+
+/// Types of external semaphores that can be exported. No system call makes a sync file.
+pub const SEMAPHORE_EXPORT_TYPES: &[cl::cl_external_semaphore_handle_type_khr] =
+    &[cl::CL_SEMAPHORE_HANDLE_OPAQUE_FD_KHR];
 
 /// Types of external memory from which buffers can be created: those that the processor can map.
 pub const EXTERNAL_MEMORY_TYPES: &[cl::cl_external_memory_handle_type_khr] =
@@ -522,7 +532,7 @@ mod tests {
         assert_eq!(has("cl_ext_float_atomics"), feature("__opencl_c_ext_fp16_global_atomic_load_store"));
         let sub_groups = |e: &Extension| e.name.starts_with("cl_khr_subgroup_");
         assert!(feature("__opencl_c_subgroups") || !EXTENSIONS.iter().any(sub_groups));
-        assert!(!has("cl_khr_subgroups"), "there is no independent forward progress");
+        assert_eq!(has("cl_khr_subgroups"), feature("__opencl_c_subgroups"));
         assert_eq!(limits().max_global_variable_size > 0, feature("__opencl_c_program_scope_global_variables"));
     }
 

@@ -466,6 +466,9 @@ by_name {
     clGetSemaphoreHandleForTypeKHR(
         sema_object: Handle<Semaphore>, device: Handle<Device>, handle_type: cl_external_semaphore_handle_type_khr,
     ) -> info = semaphore::get_handle_for_type;
+    clReImportSemaphoreSyncFdKHR(
+        sema_object: Handle<Semaphore>, reimport_props: Properties<cl_semaphore_reimport_properties_khr>, fd: cl_int,
+    ) -> status = semaphore::reimport_sync_fd;
     clReleaseSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = release;
     clRetainSemaphoreKHR(sema_object: Handle<Semaphore>) -> status = retain;
 

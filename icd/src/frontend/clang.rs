@@ -460,7 +460,7 @@ fn arguments(job: &Job<'_>, action: Action) -> Vec<String> {
         std @ (Std::Cl10 | Std::Cl11 | Std::Cl12 | Std::Cl20) => {
             arg(&format!("-cl-std={}", std.name()));
             // Extensions add to the sub-group functions in every language version. Clang's header declares the functions that
-            // they extend only with `cl_khr_subgroups`, which promises more, or with the feature of OpenCL C 3.0.
+            // they extend only with `cl_khr_subgroups` or with the feature of OpenCL C 3.0.
             if job.profile.features.contains(&SUB_GROUPS) {
                 arg(&format!("-D{SUB_GROUPS}=1"));
             }

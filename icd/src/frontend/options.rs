@@ -87,6 +87,8 @@ pub struct BuildOptions {
     pub strict_aliasing: bool,
     /// `-cl-uniform-work-group-size`.
     pub uniform_work_groups: bool,
+    /// `-cl-no-subgroup-ifp`.
+    pub dependent_sub_groups: bool,
     /// Fast-math flags.
     pub fast_math: FastMath,
     /// `-create-library`.
@@ -219,7 +221,16 @@ const OPTIONS: &[OptionRow] = &[
             Ok(())
         },
     },
-    OptionRow { name: "-cl-no-subgroup-ifp", doc: "", value: OptionValue::None, stages: BOTH, apply: ignore },
+    OptionRow {
+        name: "-cl-no-subgroup-ifp",
+        doc: "no sub-group waits in a loop for another one of its work-group",
+        value: OptionValue::None,
+        stages: BOTH,
+        apply: |o, _| {
+            o.dependent_sub_groups = true;
+            Ok(())
+        },
+    },
     OptionRow {
         name: "-cl-mad-enable",
         doc: "a multiplication and an addition may be fused",

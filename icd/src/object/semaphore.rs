@@ -3,12 +3,18 @@
 //! The commands of a semaphore are paired when they are enqueued: a wait gets the event of its signal, and thus becomes an
 //! ordinary dependency in the command graph, for which no thread blocks. A wait that is enqueued before its signal gets a *gate*,
 //! a user event that ends with the signal.
+//!
+//! External semaphores (`cl_khr_external_semaphore`): one that may be exported, or that comes from an opaque descriptor, is a counter of
+//! the operating system, which other processes know too; each signal adds 1, and each wait gets an event that ends when 1 has been
+//! taken for it. A sync file that is imported is a signal that has been enqueued already: it ends when the file has been signaled.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use clift_include::cl::cl_semaphore_properties_khr;
-use clift_runtime::graph;
+use clift_include::cl::{cl_external_semaphore_handle_type_khr, cl_semaphore_properties_khr};
+use clift_runtime::descriptor::Descriptor;
+use clift_runtime::{graph, status};
 use parking_lot::Mutex;
 
 use super::context::Context;
@@ -22,12 +28,24 @@ pub struct Semaphore {
     /// The devices whose queues may use it.
     devices: Vec<Ref<Device>>,
     properties: Vec<cl_semaphore_properties_khr>,
+    external: External,
     unpaired: Mutex<Unpaired>,
     /// Number of executed signals minus number of executed waits.
     payload: AtomicI64,
 }
 
 cl_object!(Semaphore, b"sema", InvalidSemaphore);
+
+/// Where else a semaphore is known.
+#[derive(Debug)]
+pub enum External {
+    /// Nowhere.
+    None,
+    /// Wherever its counter is; the handle type as which it may be exported, if it may.
+    Counter(Arc<Descriptor>, Option<cl_external_semaphore_handle_type_khr>),
+    /// Nowhere, but it comes from a sync file; `None` for one that had been signaled.
+    Fence(Option<Arc<Descriptor>>),
+}
 
 /// Commands that were enqueued without their counterpart.
 #[derive(Debug, Default)]
@@ -39,10 +57,30 @@ struct Unpaired {
 }
 
 impl Semaphore {
-    /// A semaphore in the unsignaled state, for some of the context's devices. The property list is as given, including its final
-    /// zero.
-    pub fn new(context: Ref<Context>, devices: Vec<Ref<Device>>, properties: Vec<cl_semaphore_properties_khr>) -> Self {
-        Self { context, devices, properties, unpaired: Mutex::default(), payload: AtomicI64::new(0) }
+    /// A semaphore in the unsignaled state, or in that of its fence, for some of the context's devices. The property list is as given,
+    /// including its final zero.
+    pub fn new(
+        context: Ref<Context>,
+        devices: Vec<Ref<Device>>,
+        properties: Vec<cl_semaphore_properties_khr>,
+        external: External,
+    ) -> Self {
+        let unpaired = match &external {
+            External::None | External::Counter(..) => Unpaired::default(),
+            External::Fence(fence) => Unpaired::signaled_by(fence.as_ref()),
+        };
+        Self { context, devices, properties, external, unpaired: Mutex::new(unpaired), payload: AtomicI64::new(0) }
+    }
+
+    /// Where else it is known.
+    pub fn external(&self) -> &External {
+        &self.external
+    }
+
+    /// Forgets what came of its fence, and takes another one.
+    pub fn take_fence(&self, fence: Option<&Arc<Descriptor>>) {
+        *self.unpaired.lock() = Unpaired::signaled_by(fence);
+        self.payload.store(0, Ordering::Release);
     }
 
     /// Its context.
@@ -62,11 +100,22 @@ impl Semaphore {
 
     /// Whether it is signaled, by commands that have been executed.
     pub fn is_signaled(&self) -> bool {
-        self.payload.load(Ordering::Acquire) > 0
+        match &self.external {
+            External::None => self.payload.load(Ordering::Acquire) > 0,
+            External::Counter(counter, _) => counter.is_ready(),
+            External::Fence(_) => {
+                let of_fence =
+                    self.unpaired.lock().signal.as_ref().is_some_and(|signal| signal.status() == status::COMPLETE);
+                of_fence || self.payload.load(Ordering::Acquire) > 0
+            }
+        }
     }
 
     /// Pairs a signal, given by its event, with the earliest waiting gate or with the next wait.
     pub fn enqueue_signal(&self, signal: &graph::Event) {
+        if let External::Counter(..) = self.external {
+            return;
+        }
         let mut unpaired = self.unpaired.lock();
         let Some(gate) = unpaired.waits.pop_front() else {
             unpaired.signal = Some(signal.clone());
@@ -78,6 +127,9 @@ impl Semaphore {
 
     /// The event for a wait that is now enqueued.
     pub fn enqueue_wait(&self) -> graph::Event {
+        if let External::Counter(counter, _) = &self.external {
+            return counter.taken();
+        }
         let mut unpaired = self.unpaired.lock();
         unpaired.signal.take().unwrap_or_else(|| {
             let gate = graph::Event::user();
@@ -88,11 +140,44 @@ impl Semaphore {
 
     /// Executes a signal.
     pub fn signal(&self) {
-        self.payload.fetch_add(1, Ordering::AcqRel);
+        match &self.external {
+            External::None | External::Fence(_) => {
+                self.payload.fetch_add(1, Ordering::AcqRel);
+            }
+            External::Counter(counter, _) => {
+                counter.add();
+            }
+        }
     }
 
     /// Executes a wait.
     pub fn wait(&self) {
-        self.payload.fetch_sub(1, Ordering::AcqRel);
+        match &self.external {
+            External::None => {
+                self.payload.fetch_sub(1, Ordering::AcqRel);
+            }
+            // A wait for a fence takes nothing that a signal has added.
+            External::Fence(_) => {
+                let less = |payload: i64| (payload > 0).then(|| payload - 1);
+                let _ = self.payload.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+            }
+            // It has been taken.
+            External::Counter(..) => {}
+        }
+    }
+}
+
+impl Unpaired {
+    /// The state after a fence, signaled or not, has been imported.
+    fn signaled_by(fence: Option<&Arc<Descriptor>>) -> Unpaired {
+        let signal = fence.map_or_else(
+            || {
+                let done = graph::Event::user();
+                let _ = done.set_user_status(status::COMPLETE);
+                done
+            },
+            Descriptor::signaled,
+        );
+        Unpaired { signal: Some(signal), waits: VecDeque::new() }
     }
 }

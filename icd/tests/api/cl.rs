@@ -354,6 +354,7 @@ extension! {
     clGetSemaphoreHandleForTypeKHR(
         s: *mut c_void, d: cl_device_id, ty: cl_uint, size: usize, value: *mut c_void, ret: *mut usize,
     ) -> cl_int;
+    clReImportSemaphoreSyncFdKHR(s: *mut c_void, properties: *const cl_bitfield, file: cl_int) -> cl_int;
     clReleaseSemaphoreKHR(s: *mut c_void) -> cl_int;
     clRetainSemaphoreKHR(s: *mut c_void) -> cl_int;
     clTerminateContextKHR(c: cl_context) -> cl_int;

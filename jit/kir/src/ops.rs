@@ -636,6 +636,9 @@ op_table! {
         /// The sub-group arrives at the named barrier that lies at the address (three `i32`: how many sub-groups meet at it, how many
         /// have arrived, how often all have) and waits until as many as meet there have arrived; orders memory.
         NamedBarrier       "named_barrier"   Barrier    Arrive        Convergent  Varying     CONTROL;
+        /// Lets the other sub-groups of the group go on before the work-item continues. It is in loops in which a sub-group waits for
+        /// another one by reading memory, and orders nothing.
+        Yield              "yield"           None       Nothing       Convergent  Varying     CONTROL;
         /// Says that the sub-groups of the group wait for one another at barriers and none can go on.
         Deadlock           "deadlock"        None       Nothing       ReadWrite   Varying     CONTROL;
     }

@@ -108,7 +108,7 @@ fn is_removable(data: &InstData) -> bool {
         Effects::Pure => true,
         Effects::Read => !matches!(&data.imm, Imm::Mem(mem) if mem.volatile),
         // Exchanging values between work-items does not order memory.
-        Effects::Convergent => !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier),
+        Effects::Convergent => !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier | Opcode::Yield),
         Effects::Write | Effects::ReadWrite | Effects::Terminator => false,
     }
 }

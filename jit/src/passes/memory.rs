@@ -203,7 +203,7 @@ impl Write {
         let through = |bytes: Option<u32>| Some(Place::new(func, data.args[0], class, bytes));
         match data.op.info().effects {
             Effects::Pure | Effects::Read | Effects::Terminator => return None,
-            Effects::Convergent if !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier) => {
+            Effects::Convergent if !matches!(data.op, Opcode::Barrier | Opcode::NamedBarrier | Opcode::Yield) => {
                 return None;
             }
             Effects::Write | Effects::ReadWrite | Effects::Convergent => {}

@@ -32,6 +32,8 @@ pub(super) enum Class {
     Barrier,
     /// A barrier for some of the sub-groups of a work-group.
     NamedBarrier,
+    /// Lets the other packs of the work-group go on.
+    Yield,
     /// A collective operation, in which work-items exchange values.
     Collective,
     /// Transfers control to other blocks.
@@ -153,6 +155,7 @@ pub(super) fn class(op: Opcode) -> Class {
         OpClass::Sync(op) => match op {
             SyncOp::Barrier => Class::Barrier,
             SyncOp::NamedBarrier => Class::NamedBarrier,
+            SyncOp::Yield => Class::Yield,
             SyncOp::Deadlock => Class::Plain,
         },
         OpClass::Collective(op) => match op {

@@ -12,7 +12,7 @@
 //! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; `throughput.rs`, `recurrence.rs` and
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
-//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `single_item_groups.rs` prepares a kernel for work-groups of one
+//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` lets sub-groups that wait take turns; `single_item_groups.rs` prepares a kernel for work-groups of one
 //!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and y exchanged; `private_arrays.rs` chooses the layout of private
 //!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
@@ -47,6 +47,7 @@ use cost::width::{RowLengths, Width};
 use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
+pub(crate) use transform::yields;
 use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;

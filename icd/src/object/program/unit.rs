@@ -288,6 +288,8 @@ fn combined(base: &Options, units: &[&Unit], link: Option<&BuildOptions>) -> Opt
             relaxed: all(|math| math.relaxed),
         },
         uniform_work_groups: units.iter().any(|unit| unit.needs_uniform_work_groups()),
+        dependent_sub_groups: link.is_some_and(|options| options.dependent_sub_groups)
+            || !units.is_empty() && units.iter().all(|unit| unit.options.dependent_sub_groups),
         arg_info: base.arg_info || units.iter().any(|unit| unit.has_arg_info()),
         dump,
         ..base.clone()

@@ -84,6 +84,10 @@ impl<'m> Machine<'m, '_> {
     pub(super) fn sync_op(&mut self, op: SyncOp, thread: &mut Thread<'m>, inst: Inst) -> Flow {
         match op {
             SyncOp::Barrier | SyncOp::NamedBarrier => Flow::Wait,
+            SyncOp::Yield => {
+                frame(thread).index += 1;
+                Flow::Yield
+            }
             SyncOp::Deadlock => {
                 self.fault(thread, inst, Fault::Deadlock);
                 Flow::Next

@@ -111,7 +111,7 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
                 Ok(())
             }
             // Their places are not bound to blocks: the regions of such kernels are found when the loops are made.
-            SyncOp::NamedBarrier => gone_since(Stage::Looped),
+            SyncOp::NamedBarrier | SyncOp::Yield => gone_since(Stage::Looped),
             SyncOp::Deadlock => Ok(()),
         },
         OpClass::Call(op) => match op {

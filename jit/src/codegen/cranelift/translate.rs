@@ -330,7 +330,7 @@ impl<'a> Translator<'a> {
             OpClass::Call(op) => self.call_op(op, inst),
             OpClass::Terminator(op) => self.control_op(op, inst),
             OpClass::Address(AddressOp::InSpace)
-            | OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)
+            | OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier | SyncOp::Yield)
             | OpClass::Image(_)
             | OpClass::Query(_)
             | OpClass::Collective(_) => not_legal(op),

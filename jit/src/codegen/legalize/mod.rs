@@ -317,7 +317,7 @@ impl Legalizer<'_> {
                 self.at().inst(op, &[record], callee, &[]);
             }
             OpClass::Terminator(_) => self.terminator(inst),
-            OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier)
+            OpClass::Sync(SyncOp::Barrier | SyncOp::NamedBarrier | SyncOp::Yield)
             | OpClass::Image(_)
             | OpClass::Query(_)
             | OpClass::Collective(_) => not_looped(op),

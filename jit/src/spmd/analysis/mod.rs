@@ -4,6 +4,7 @@ pub(crate) mod affine;
 pub(crate) mod assumptions;
 pub mod divergence;
 pub(crate) mod known_bits;
+pub(crate) mod polling;
 pub(crate) mod ranges;
 pub mod shape;
 pub(crate) mod spin_loops;

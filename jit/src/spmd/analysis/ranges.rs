@@ -298,6 +298,7 @@ impl<'a> Ranges<'a> {
             Opcode::GroupShuffle
             | Opcode::Barrier
             | Opcode::NamedBarrier
+            | Opcode::Yield
             | Opcode::Deadlock
             | Opcode::Call
             | Opcode::LibCall => full,

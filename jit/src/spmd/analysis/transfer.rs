@@ -268,7 +268,7 @@ impl TransferFunctions<'_> {
             Opcode::GroupShuffle | Opcode::Barrier | Opcode::Call | Opcode::Printf | Opcode::Jump | Opcode::Branch => {
                 LaneForm::Varying
             }
-            Opcode::NamedBarrier | Opcode::Deadlock => LaneForm::Varying,
+            Opcode::NamedBarrier | Opcode::Yield | Opcode::Deadlock => LaneForm::Varying,
             Opcode::PackAny
             | Opcode::Request
             | Opcode::Clock

@@ -81,6 +81,7 @@ impl VectorizationReport {
                 | Class::Load
                 | Class::Plain
                 | Class::NamedBarrier
+                | Class::Yield
                 | Class::Collective
                 | Class::Branch
                 | Class::End

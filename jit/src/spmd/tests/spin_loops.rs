@@ -1,14 +1,15 @@
 //! Spin loops: loops in which lanes wait for each other, and loops that only look like that.
 
-use clift_kir::text;
+use clift_kir::{Module, Opcode, text, verify};
 
 use crate::Options;
 use crate::spmd::cost::width::{RowLengths, Width};
+use crate::spmd::transform;
 use crate::target::machine::Machine;
 
-/// Why a kernel has one lane because of a spin loop, if it does. Its values: `v0` is a shared address, `v1` an input of the
+/// A kernel with some code. Its values: `v0` is a shared address, `v1` an input of the
 /// work-item, `v2` its output, `v3` 0, `v4` 1, `v5` a bound.
-fn spin_loop(body: &str) -> Option<String> {
+fn kernel(body: &str) -> Module {
     let module = format!(
         r#"
 function f0 "k" canonical {{
@@ -29,7 +30,25 @@ b0:
 kernel f0 args 32
 "#
     );
-    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// How many yields there are in a kernel, because a sub-group waits for another one.
+fn yields(body: &str) -> usize {
+    let mut module = kernel(body);
+    let func = module.kernels[0].func;
+    let any = transform::yields::run(&mut module.funcs[func]);
+    verify::module(&module).unwrap_or_else(|e| panic!("{e:?}"));
+    let func = &module.funcs[func];
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let count = insts.filter(|&&inst| func.dfg.inst(inst).op == Opcode::Yield).count();
+    assert_eq!(any, count > 0);
+    count
+}
+
+/// Why a kernel has one lane because of a spin loop, if it does.
+fn spin_loop(body: &str) -> Option<String> {
+    let module = kernel(body);
     let kernel = &module.kernels[0];
     // The kernel does enough other work that the cost of atomics does not decide.
     match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &Machine::COMMON) {
@@ -59,8 +78,12 @@ b2:";
     assert!(spin_loop(&format!("{exchange}{UNLOCK}")).is_some());
     let load = compare.replace("atomic_cmpxchg relaxed device v0, v3, v4", "load align 4 volatile v0");
     assert!(spin_loop(&format!("{load}{UNLOCK}")).is_some());
-    // Nothing writes to the lock, so the loop would not end either way.
+    // Nothing in the kernel writes to the lock, so no lane waits for another one; but the host may.
     assert!(spin_loop(compare).is_none());
+    for lock in [compare, &exchange, &load] {
+        assert_eq!(yields(&format!("{lock}{UNLOCK}")), 1);
+        assert_eq!(yields(lock), 1);
+    }
     // A lane that waits has passed the barrier by then.
     assert!(spin_loop(&format!("{compare}\n    barrier 0 work_group work_group global{UNLOCK}")).is_none());
 }
@@ -107,6 +130,9 @@ b3:
     };
     assert_eq!(spin_loop(&leader("barrier 0 work_group work_group global\n store align 4 v2, v4")), None);
     assert!(spin_loop(&leader("store align 4 v2, v4")).is_some(), "another lane may be the one that sets it");
+    let in_sub_group = leader("barrier 0 sub_group sub_group global\n store align 4 v2, v4");
+    assert_eq!(spin_loop(&in_sub_group), None, "the other lanes wait at the barrier");
+    assert_eq!(yields(&in_sub_group), 1);
 }
 
 #[test]
@@ -124,6 +150,7 @@ b1:
 b2:
     store align 4 v2, v4";
     assert_eq!(spin_loop(retry), None);
+    assert_eq!(yields(retry), 0);
     let carried = "v9: i32 = load align 4 v0
     jump b1(v9)
 b1(v10: i32):
@@ -134,6 +161,7 @@ b1(v10: i32):
 b2:
     store align 4 v2, v4";
     assert_eq!(spin_loop(carried), None);
+    assert_eq!(yields(carried), 0);
     // The expected value lacks the lock's bit: this is a lock with a counter.
     let versioned = "jump b1
 b1:
@@ -146,6 +174,7 @@ b1:
 b2:
     store align 4 v2, v4";
     assert!(spin_loop(versioned).is_some());
+    assert_eq!(yields(versioned), 1);
     let queue = "jump b1
 b1:
     v10: i32 = atomic_rmw add relaxed device v0, v4
@@ -159,6 +188,7 @@ b2:
 b3:
     store align 4 v2, v4";
     assert_eq!(spin_loop(queue), None);
+    assert_eq!(yields(queue), 0);
     let probe = "jump b1(v1)
 b1(v10: i32):
     v11: i64 = zext v10
@@ -170,6 +200,10 @@ b1(v10: i32):
 b2:
     store align 4 v2, v4";
     assert_eq!(spin_loop(probe), None);
+    assert_eq!(yields(probe), 0, "it goes through memory in one direction");
+    let around = probe.replace("v15: i32 = iadd v10, v4", "v16: i32 = iadd v10, v4\n    v15: i32 = and v16, v5");
+    assert_eq!(spin_loop(&around), None);
+    assert_eq!(yields(&around), 1, "it may wait for any of several places");
     let counted = "jump b1(v3)
 b1(v10: i32):
     v11: i32 = load align 4 volatile v0
@@ -181,4 +215,62 @@ b2:
 b3:
     store align 4 v2, v10";
     assert_eq!(spin_loop(counted), None);
+    assert_eq!(yields(counted), 0);
+}
+
+#[test]
+fn bounded_loops() {
+    // Work that ends when a flag is set, and a loop that only counts how long it waits.
+    let bounded = |work: &str, next: &str| {
+        format!(
+            "jump b1(v3, v1)
+b1(v10: i32, v20: i32):
+    v11: i32 = load align 4 volatile v0
+    v12: b1 = icmp eq v11, v3
+    branch v12, b2, b3
+b2:
+{work}
+    v13: i32 = iadd v10, v4
+    v14: b1 = icmp slt v13, v5
+    branch v14, b1(v13, {next}), b3
+b3:
+    store align 4 v2, v10"
+        )
+    };
+    assert_eq!(yields(&bounded("v21: i32 = imul v20, v20", "v21")), 0);
+    assert_eq!(yields(&bounded("store align 4 v2, v4", "v20")), 0);
+    assert_eq!(
+        yields(&bounded("", "v20").replace(", v20: i32", "").replace(", v20)", ")").replace("(v3, v1)", "(v3)")),
+        1
+    );
+}
+
+#[test]
+fn plain_reads_with_a_fence() {
+    let fenced = "jump b1
+b1:
+    fence acq_rel device
+    v10: i32 = load align 4 v0
+    v11: b1 = icmp eq v10, v3
+    branch v11, b1, b2
+b2:
+    store align 4 v2, v4";
+    assert_eq!(yields(fenced), 1);
+    assert_eq!(yields(&fenced.replace("    fence acq_rel device\n", "")), 0, "nothing says that others change it");
+    assert_eq!(yields(&fenced.replace("fence acq_rel device", "barrier 0 work_group work_group global")), 0);
+}
+
+#[test]
+fn irreducible_loops() {
+    let text = "v6: b1 = icmp eq v1, v3
+    branch v6, b1, b2
+b1:
+    v10: i32 = atomic_load acquire device v0
+    v11: b1 = icmp eq v10, v3
+    branch v11, b2, b3
+b2:
+    store align 4 v2, v4
+    jump b1
+b3:";
+    assert_eq!(yields(text), 1);
 }

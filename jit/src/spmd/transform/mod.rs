@@ -13,3 +13,4 @@ pub(crate) mod single_item_groups;
 pub(crate) mod superwords;
 pub(crate) mod transposed_items;
 pub(crate) mod versioning;
+pub(crate) mod yields;

@@ -131,6 +131,7 @@ fn hoist_leaves(func: &mut Function) {
                 | Class::Plain
                 | Class::Barrier
                 | Class::NamedBarrier
+                | Class::Yield
                 | Class::Collective
                 | Class::Branch
                 | Class::End

@@ -84,6 +84,8 @@ impl Rewrite<'_> {
                 }
                 func.layout.remove_inst(inst);
             }
+            // There is nobody else.
+            Class::Yield => func.layout.remove_inst(inst),
             Class::Collective => {
                 if let Some(collective) = Collective::of(func, inst) {
                     let result = func.dfg.result(inst);

@@ -32,7 +32,7 @@ pub(crate) fn run(func: &Function) -> Option<Function> {
                             .replace_inst(inst, clift_kir::InstData { imm: Imm::Dim(1 - dim), ..data.clone() });
                     }
                 }
-                Class::Collective | Class::NamedBarrier | Class::Image => return None,
+                Class::Collective | Class::NamedBarrier | Class::Yield | Class::Image => return None,
                 Class::Constant
                 | Class::Arg
                 | Class::ArgAddr

@@ -106,7 +106,7 @@ fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut Entity
 fn synchronizes_group(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match class(data.op) {
-        Class::Barrier | Class::NamedBarrier => true,
+        Class::Barrier | Class::NamedBarrier | Class::Yield => true,
         Class::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
         Class::Constant
         | Class::Arg

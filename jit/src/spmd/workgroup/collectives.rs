@@ -73,6 +73,7 @@ pub(crate) fn observes_sub_groups(func: &Function) -> bool {
             | Class::Load
             | Class::Plain
             | Class::Barrier
+            | Class::Yield
             | Class::Branch
             | Class::End
             | Class::Image => false,
@@ -94,7 +95,7 @@ pub(crate) fn may_coalesce_groups(func: &Function, kernel: &KernelData) -> bool 
         let local = func.dfg.results(inst).iter().any(|&value| func.dfg.ty(value).elem.space() == Some(Space::Local));
         match class(data.op) {
             Class::Query(query) => !is_of_groups_along_x(query, &data.imm),
-            Class::Collective | Class::NamedBarrier | Class::Barrier => false,
+            Class::Collective | Class::NamedBarrier | Class::Yield | Class::Barrier => false,
             Class::Constant
             | Class::Arg
             | Class::ArgAddr

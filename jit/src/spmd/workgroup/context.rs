@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 
 use super::Packing;
 use super::private::{self, SlotCopies};
-use super::regions::{EntryRule, RegionId, Regions};
+use super::regions::{EntryRule, Region, RegionId, Regions};
 use crate::BuildError;
 use crate::spmd::class::{Class, class, varies_along_x};
 
@@ -76,7 +76,7 @@ pub(crate) struct ContextLayout {
     pub(crate) places: SecondaryMap<Slot, Option<SlotLocation>>,
     /// The offset in a record of the next region's number.
     pub(crate) state: u64,
-    /// The counters for round-robin scheduling, if it is used.
+    /// The counters for round-robin scheduling, if it is used and the kernel has barriers.
     pub(crate) round_robin: Option<RoundRobinCounters>,
     /// Bytes before the records.
     pub(crate) fixed_bytes: u64,
@@ -132,7 +132,11 @@ impl ContextLayout {
         if !regions.lockstep {
             context.state = item.take(4, 4)?;
         }
-        if regions.round_robin {
+        let is_limited = |region: &Region| match region.entry_rule {
+            EntryRule::Any => false,
+            EntryRule::All | EntryRule::Checked => true,
+        };
+        if regions.round_robin && regions.list.iter().any(is_limited) {
             let (idle_passes, ended) = (fixed.take(4, 4)?, fixed.take(4, 4)?);
             let arrived = regions
                 .list
@@ -355,6 +359,7 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
             | Class::Plain
             | Class::Barrier
             | Class::NamedBarrier
+            | Class::Yield
             | Class::Collective
             | Class::Branch
             | Class::End

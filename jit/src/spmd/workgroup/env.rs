@@ -704,6 +704,7 @@ impl<'a> GroupEnv<'a> {
                 | Class::Plain
                 | Class::Barrier
                 | Class::NamedBarrier
+                | Class::Yield
                 | Class::Collective
                 | Class::Branch
                 | Class::End

@@ -509,6 +509,7 @@ impl<'a> Loops<'a> {
                 Class::End => self.leave(body, block, copy, None, &[]),
                 Class::Collective => self.combine_own(body, block, inst),
                 Class::NamedBarrier => unreachable!("broken invariant: a named barrier in one piece"),
+                Class::Yield => unreachable!("broken invariant: a yield inside a region"),
                 Class::Image => unreachable!("broken invariant: an image access after its expansion"),
             }
         }

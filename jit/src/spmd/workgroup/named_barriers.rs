@@ -35,16 +35,18 @@ pub(crate) fn expand(func: &mut Function) -> FxHashMap<Block, MemScope> {
             at = rest;
         }
     }
-    if !wait_blocks.is_empty() {
-        for block in func.layout.blocks().to_vec() {
-            for inst in func.layout.insts(block).to_vec() {
-                if let Some(operation) = Collective::of(func, inst) {
-                    synchronize_collective(func, block, operation);
-                }
+    wait_blocks
+}
+
+/// Lets all packs of the work-group arrive at its collective operations in one pass, for round-robin scheduling.
+pub(crate) fn synchronize_collectives(func: &mut Function) {
+    for block in func.layout.blocks().to_vec() {
+        for inst in func.layout.insts(block).to_vec() {
+            if let Some(operation) = Collective::of(func, inst) {
+                synchronize_collective(func, block, operation);
             }
         }
     }
-    wait_blocks
 }
 
 fn is_named(func: &Function, inst: Inst) -> bool {

@@ -1,7 +1,7 @@
 //! Regions: the pieces of a kernel between barriers.
 //!
 //! A region begins at the kernel's entry, after a barrier or a collective operation of the work-group, where a pack waits at a
-//! named barrier, or at a *seam*. It contains everything that is reached from there before the next of these or the end of the
+//! named barrier, after a yield, or at a *seam*. It contains everything that is reached from there before the next of these or the end of the
 //! work-item. A block that is reached from several starts belongs to each of their regions and is copied into all of them. Seams
 //! limit that: if the copies would grow the code too much, a block that all work-items pass together becomes a start of its own
 //! and is shared.
@@ -83,8 +83,8 @@ pub(crate) struct Regions {
     pub(crate) lockstep: bool,
     /// Whether the kernel has a work-group barrier.
     pub(crate) has_barrier: bool,
-    /// Whether the kernel has named barriers. Then regions are scheduled round-robin, because a pack may wait for one that is
-    /// ahead of it.
+    /// Whether the kernel has named barriers or yields. Then regions are scheduled round-robin, because a pack may wait for one that
+    /// is ahead of it.
     pub(crate) round_robin: bool,
 }
 
@@ -96,8 +96,11 @@ impl Regions {
     pub(crate) fn new(kernel: &Function, growth: Growth) -> Regions {
         let mut func = kernel.clone();
         let wait_blocks = named_barriers::expand(&mut func);
-        let round_robin = !wait_blocks.is_empty();
-        let mut has_barrier = round_robin;
+        let round_robin = !wait_blocks.is_empty() || has_yields(&func);
+        if round_robin {
+            named_barriers::synchronize_collectives(&mut func);
+        }
+        let mut has_barrier = !wait_blocks.is_empty();
         let mut entries = RegionEntries::new();
         let mut ends = EntitySet::new();
         let mut starts: Vec<Block> = func.layout.entry().into_iter().collect();
@@ -107,14 +110,17 @@ impl Regions {
                 entries[block] = Some((beyond_group(memory), EntryRule::Checked));
             }
             split_at_barriers(&mut func, block, |barrier_block, start, end| {
-                has_barrier = true;
+                has_barrier |= match end {
+                    RegionEnd::Barrier(_) | RegionEnd::Operation => true,
+                    RegionEnd::Yield => false,
+                };
                 if let Some(start) = start {
                     ends.insert(barrier_block);
                     starts.push(start);
                     entries[start] = Some(match end {
                         RegionEnd::Barrier(memory) if round_robin => (beyond_group(memory), EntryRule::All),
                         RegionEnd::Barrier(memory) => (beyond_group(memory), EntryRule::Any),
-                        RegionEnd::Operation => (None, EntryRule::Any),
+                        RegionEnd::Operation | RegionEnd::Yield => (None, EntryRule::Any),
                     });
                 }
             });
@@ -277,15 +283,23 @@ impl Regions {
     }
 }
 
-/// What ends a region: a barrier with its memory scope, or a collective operation of the work-group.
+/// Whether packs let others go on while they wait.
+fn has_yields(func: &Function) -> bool {
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    insts.any(|&inst| class(func.dfg.inst(inst).op) == Class::Yield)
+}
+
+/// What ends a region: a barrier with its memory scope, a collective operation of the work-group, or a yield.
 #[derive(Clone, Copy)]
 enum RegionEnd {
     Barrier(MemScope),
     Operation,
+    Yield,
 }
 
-/// Splits a block after each of its work-group barriers and collective operations of the work-group. Removes the barriers;
-/// collective operations stay at the end of their block. Calls `found` with the block, the block after it, and what ends there.
+/// Splits a block after each of its work-group barriers, collective operations of the work-group, and yields. Removes barriers and
+/// yields; collective operations stay at the end of their block. Calls `found` with the block, the block after it, and what ends
+/// there.
 ///
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
 fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, RegionEnd)) {
@@ -296,17 +310,19 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
             let data = func.dfg.inst(inst);
             match (class(data.op), &data.imm) {
                 (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
-                    Some((i, Some((inst, info.memory))))
+                    Some((i, RegionEnd::Barrier(info.memory)))
                 }
-                (Class::Collective, _) => Some((i, None)),
+                (Class::Collective, _) => Some((i, RegionEnd::Operation)),
+                (Class::Yield, _) => Some((i, RegionEnd::Yield)),
                 _ => None,
             }
         });
-        let Some((index, barrier)) = next else { return };
+        let Some((index, end)) = next else { return };
+        let inst = insts[index];
         let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
-        if last && let Some((barrier, memory)) = barrier {
-            found(at, None, RegionEnd::Barrier(memory));
-            func.layout.remove_inst(barrier);
+        if last && let RegionEnd::Barrier(memory) = end {
+            found(at, None, end);
+            func.layout.remove_inst(inst);
             if let Some(scope) = beyond_group(memory) {
                 Builder::before(func, at, index).fence(super::fence(scope));
             }
@@ -315,13 +331,10 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         let rest = func.dfg.make_block();
         func.layout.insert_block_after(rest, at);
         func.layout.split_off(at, index + 1, rest);
-        let end = match barrier {
-            Some((barrier, memory)) => {
-                func.layout.remove_inst(barrier);
-                RegionEnd::Barrier(memory)
-            }
-            None => RegionEnd::Operation,
-        };
+        match end {
+            RegionEnd::Barrier(_) | RegionEnd::Yield => func.layout.remove_inst(inst),
+            RegionEnd::Operation => {}
+        }
         Builder::at_end(func, at).jump(rest, &[]);
         found(at, Some(rest), end);
         at = rest;

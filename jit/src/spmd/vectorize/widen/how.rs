@@ -67,7 +67,7 @@ pub(crate) fn how(op: Opcode) -> How {
             CallOp::Call => How::Foreign,
         },
         OpClass::Sync(op) => match op {
-            SyncOp::Barrier | SyncOp::NamedBarrier => How::Once,
+            SyncOp::Barrier | SyncOp::NamedBarrier | SyncOp::Yield => How::Once,
             SyncOp::Deadlock => How::Foreign,
         },
         OpClass::Image(_) => How::Foreign,

@@ -1,10 +1,10 @@
-//! Round-robin scheduling of regions, for kernels with named barriers. Their packs reach barriers at different times, and a pack
-//! may wait for one that is ahead of it.
+//! Round-robin scheduling of regions, for kernels with named barriers and for those that yield in loops in which they wait. Their packs
+//! reach barriers at different times, and a pack may wait for one that is ahead of it.
 //!
 //! After a region, the next one runs for which a pack waits, in the order of their numbers, starting over after the last one.
 //! Packs that may not proceed stay where they are: those at a named barrier test for themselves (`named_barriers.rs`), those at a
 //! barrier of the group are counted. If a whole round passes in which no pack proceeds, none ever will, and the group ends with a
-//! fault.
+//! fault. A pack that has yielded proceeds: what it waits for may come from elsewhere. Kernels without barriers need no counters.
 
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::ops::Opcode;
@@ -56,7 +56,7 @@ impl Loops<'_> {
         Some(all)
     }
 
-    /// Counts the transition of a pack from one region to another, if scheduling is round-robin.
+    /// Counts the transition of a pack from one region to another, if there are counters.
     pub(super) fn count_transition(&mut self, from: RegionId, block: Block, at: Block, next: Option<RegionId>) {
         let Some(counters) = &self.context.round_robin else { return };
         let region = &self.regions.list[from];
@@ -78,7 +78,7 @@ impl Loops<'_> {
     /// The position of a region in the round that follows the region `from`: the lowest is the next one. The end of the kernel
     /// has the highest.
     pub(super) fn round_position(&mut self, at: Block, from: RegionId, next: Value) -> Value {
-        if self.context.round_robin.is_none() {
+        if !self.regions.round_robin {
             return next;
         }
         let [behind, count, from] =
@@ -94,7 +94,7 @@ impl Loops<'_> {
 
     /// The region at a position; the inverse of [`Self::round_position`].
     pub(super) fn region_at_position(&mut self, at: Block, from: RegionId, position: Value) -> Value {
-        if self.context.round_robin.is_none() {
+        if !self.regions.round_robin {
             return position;
         }
         let [behind, count] = [from + 1, self.regions.list.len()].map(|n| self.env.at(at).iconst(Type::I32, n as i64));
