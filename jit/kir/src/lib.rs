@@ -38,7 +38,7 @@ pub mod verify;
 pub use builder::Builder;
 pub use dfg::DataFlowGraph;
 pub use entities::{Block, Const, Func, Global, Inst, Slot, Value};
-pub use function::{Function, Loc, SlotData, Stage};
+pub use function::{Function, InlinedCall, Loc, SlotData, Stage};
 pub use inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags,
     ImageInfo, Imm, InstData, IntCond, MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,

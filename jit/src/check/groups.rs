@@ -35,7 +35,8 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks) {
         access.kind != SiteKind::Load && !matches!(access.object, Some(Object::Argument(..) | Object::Variable(..)))
     });
     let accesses: rustc_hash::FxHashMap<Inst, Accesses> = accesses.into_iter().collect();
-    let mut pass = Pass { func, sites, accesses, shared_by_unknown };
+    let has_sub_group_barriers = insts().any(|&inst| matches!(meeting(func, inst), Some(Meeting::SubGroup)));
+    let mut pass = Pass { func, sites, accesses, shared_by_unknown, has_sub_group_barriers };
     for block in pass.func.layout.blocks().to_vec() {
         pass.block(block, checks);
     }
@@ -80,8 +81,10 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<
 enum Meeting {
     /// All of the work-group, and the memory that is ordered.
     Group(u64),
-    /// Those of a sub-group.
+    /// All of a sub-group, at a barrier of their own or at a named one.
     SubGroup,
+    /// Those of a sub-group that get there.
+    SomeOfSubGroup,
 }
 
 /// How work-items meet at an instruction.
@@ -96,11 +99,12 @@ fn meeting(func: &Function, inst: Inst) -> Option<Meeting> {
             }
             _ => Meeting::SubGroup,
         }),
-        (Opcode::NamedBarrier | Opcode::GroupBallot | Opcode::GroupShuffle, _) => Some(Meeting::SubGroup),
+        (Opcode::NamedBarrier, _) => Some(Meeting::SubGroup),
+        (Opcode::GroupBallot | Opcode::GroupShuffle, _) => Some(Meeting::SomeOfSubGroup),
         (Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive, Imm::Group(info)) => {
             Some(match info.scope {
                 MemScope::WorkGroup => Meeting::Group(ORDERS_LOCAL | ORDERS_GLOBAL),
-                _ => Meeting::SubGroup,
+                _ => Meeting::SomeOfSubGroup,
             })
         }
         _ => None,
@@ -123,6 +127,8 @@ struct Pass<'f, 'a> {
     accesses: rustc_hash::FxHashMap<Inst, Accesses>,
     /// Whether the kernel writes through a pointer whose object is unknown.
     shared_by_unknown: bool,
+    /// Whether the kernel has barriers of sub-groups, or named ones.
+    has_sub_group_barriers: bool,
 }
 
 impl Pass<'_, '_> {
@@ -138,7 +144,7 @@ impl Pass<'_, '_> {
             } else if checks.race && orders(self.func, inst) {
                 self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
             } else if self.func.dfg.inst(inst).op == Opcode::Ret {
-                self.call(here, CheckKind::End, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+                self.end(here, loc);
             }
             self.func.layout.append_inst(here, inst);
         }
@@ -171,12 +177,26 @@ impl Pass<'_, '_> {
             Meeting::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
                 [spaces as i64, 0].map(|operand| b.iconst(Type::I64, operand))
             }),
-            Meeting::SubGroup => {
+            Meeting::SubGroup | Meeting::SomeOfSubGroup => {
                 if checks.race {
                     self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
                 }
+                if matches!(meeting, Meeting::SubGroup) {
+                    self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
+                        [b.iconst(Type::I64, 0), sub_group(b)]
+                    });
+                }
             }
         }
+    }
+
+    /// Emits the call at the end of a work-item.
+    fn end(&mut self, here: Block, loc: Loc) {
+        let with_sub_group = self.has_sub_group_barriers;
+        self.call(here, CheckKind::End, SiteKind::Barrier, loc, |b| {
+            let zero = b.iconst(Type::I64, 0);
+            [zero, if with_sub_group { sub_group(b) } else { zero }]
+        });
     }
 
     /// Emits the call for an access. Returns the block that follows.
@@ -239,6 +259,14 @@ impl Pass<'_, '_> {
             [address, b.int2(Opcode::Or, packed, mark)]
         });
     }
+}
+
+/// Emits 1 plus the number of the work-item's sub-group.
+fn sub_group(b: &mut Builder<'_>) -> Value {
+    let number = b.value(Opcode::SubGroupId, &[], Imm::None, Type::I32);
+    let number = b.int_resize(number, Elem::I64, false);
+    let one = b.iconst(Type::I64, 1);
+    b.int2(Opcode::Iadd, number, one)
 }
 
 /// Emits the digest of a value in its place in a packed access. Work-items may write the same value to the same place.
