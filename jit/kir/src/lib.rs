@@ -26,6 +26,7 @@ pub mod inst;
 pub mod interp;
 pub mod layout;
 pub mod libfn;
+pub mod meeting;
 pub mod module;
 pub mod ops;
 pub mod ssa;
@@ -45,6 +46,7 @@ pub use inst::{
 };
 pub use layout::Layout;
 pub use libfn::LibFn;
+pub use meeting::Meeting;
 pub use module::{GlobalData, GlobalInit, KernelData, Module};
 pub use ops::{Effects, OpClass, OpInfo, Opcode};
 pub use types::{Elem, Space, Type};

@@ -8,8 +8,8 @@ use clift_include::check::{
     CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED, SiteKind,
 };
 use clift_kir::{
-    AtomicOp, Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Loc, MemOrder, MemScope, Opcode, Space,
-    SpaceSet, Type, Value,
+    AtomicOp, Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Loc, Meeting, MemOrder, MemScope, Opcode,
+    Space, SpaceSet, Type, Value,
 };
 use smallvec::SmallVec;
 
@@ -35,7 +35,7 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks) {
         access.kind != SiteKind::Load && !matches!(access.object, Some(Object::Argument(..) | Object::Variable(..)))
     });
     let accesses: rustc_hash::FxHashMap<Inst, Accesses> = accesses.into_iter().collect();
-    let has_sub_group_barriers = insts().any(|&inst| matches!(meeting(func, inst), Some(Meeting::SubGroup)));
+    let has_sub_group_barriers = insts().any(|&inst| matches!(participants(func, inst), Some(Participants::SubGroup)));
     let mut pass = Pass { func, sites, accesses, shared_by_unknown, has_sub_group_barriers };
     for block in pass.func.layout.blocks().to_vec() {
         pass.block(block, checks);
@@ -76,9 +76,9 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<
         .collect()
 }
 
-/// How work-items meet at an instruction, or order accesses.
+/// Who meets at an instruction.
 #[derive(Clone, Copy, Debug)]
-enum Meeting {
+enum Participants {
     /// All of the work-group, and the memory that is ordered.
     Group(u64),
     /// All of a sub-group, at a barrier of their own or at a named one.
@@ -87,38 +87,24 @@ enum Meeting {
     SomeOfSubGroup,
 }
 
-/// How work-items meet at an instruction.
-fn meeting(func: &Function, inst: Inst) -> Option<Meeting> {
-    let data = func.dfg.inst(inst);
-    match (data.op, &data.imm) {
-        (Opcode::Barrier, Imm::Barrier(info)) => Some(match info.execution {
-            MemScope::WorkGroup => {
-                let local = if info.spaces.contains(SpaceSet::LOCAL) { ORDERS_LOCAL } else { 0 };
-                let global = if info.spaces.contains(SpaceSet::GLOBAL) { ORDERS_GLOBAL } else { 0 };
-                Meeting::Group(local | global)
-            }
-            _ => Meeting::SubGroup,
-        }),
-        (Opcode::NamedBarrier, _) => Some(Meeting::SubGroup),
-        (Opcode::GroupBallot | Opcode::GroupShuffle, _) => Some(Meeting::SomeOfSubGroup),
-        (Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive, Imm::Group(info)) => {
-            Some(match info.scope {
-                MemScope::WorkGroup => Meeting::Group(ORDERS_LOCAL | ORDERS_GLOBAL),
-                _ => Meeting::SomeOfSubGroup,
-            })
+/// Who meets at an instruction, if it is a place to meet.
+fn participants(func: &Function, inst: Inst) -> Option<Participants> {
+    Some(match func.dfg.inst(inst).meeting()? {
+        Meeting::Barrier(info) if info.execution == MemScope::WorkGroup => {
+            let local = if info.spaces.contains(SpaceSet::LOCAL) { ORDERS_LOCAL } else { 0 };
+            let global = if info.spaces.contains(SpaceSet::GLOBAL) { ORDERS_GLOBAL } else { 0 };
+            Participants::Group(local | global)
         }
-        _ => None,
-    }
+        Meeting::Barrier(_) | Meeting::NamedBarrier(_) => Participants::SubGroup,
+        Meeting::Exchange(MemScope::WorkGroup) => Participants::Group(ORDERS_LOCAL | ORDERS_GLOBAL),
+        Meeting::Exchange(_) => Participants::SomeOfSubGroup,
+    })
 }
 
 /// Whether an instruction orders accesses of its work-item in ways that the checker does not follow.
 fn orders(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
-    match (data.op, &data.imm) {
-        (Opcode::Fence, _) => true,
-        (_, Imm::Atomic(info)) => info.order != MemOrder::Relaxed,
-        _ => false,
-    }
+    data.op == Opcode::Fence || matches!(&data.imm, Imm::Atomic(info) if info.order != MemOrder::Relaxed)
 }
 
 struct Pass<'f, 'a> {
@@ -139,8 +125,8 @@ impl Pass<'_, '_> {
             for access in self.accesses.get(&inst).cloned().unwrap_or_default() {
                 here = self.access(here, inst, &access);
             }
-            if let Some(meeting) = meeting(self.func, inst) {
-                self.meet(here, loc, meeting, checks);
+            if let Some(participants) = participants(self.func, inst) {
+                self.meet(here, loc, participants, checks);
             } else if checks.race && orders(self.func, inst) {
                 self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
             } else if self.func.dfg.inst(inst).op == Opcode::Ret {
@@ -172,16 +158,16 @@ impl Pass<'_, '_> {
         b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
     }
 
-    fn meet(&mut self, here: Block, loc: Loc, meeting: Meeting, checks: Checks) {
-        match meeting {
-            Meeting::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
+    fn meet(&mut self, here: Block, loc: Loc, participants: Participants, checks: Checks) {
+        match participants {
+            Participants::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
                 [spaces as i64, 0].map(|operand| b.iconst(Type::I64, operand))
             }),
-            Meeting::SubGroup | Meeting::SomeOfSubGroup => {
+            Participants::SubGroup | Participants::SomeOfSubGroup => {
                 if checks.race {
                     self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
                 }
-                if matches!(meeting, Meeting::SubGroup) {
+                if matches!(participants, Participants::SubGroup) {
                     self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
                         [b.iconst(Type::I64, 0), sub_group(b)]
                     });

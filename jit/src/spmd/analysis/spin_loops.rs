@@ -21,13 +21,14 @@
 use clift_kir::analysis::{DomTree, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::BlockCall;
-use clift_kir::ops::Effects;
-use clift_kir::{AtomicOp, Block, FloatCond, Imm, Inst, IntCond, Loc, MemScope, Opcode, Space, Value};
+use clift_kir::ops::{Effects, MemoryOp, OpClass};
+use clift_kir::{
+    AtomicOp, BarrierInfo, Block, FloatCond, Imm, Inst, IntCond, Loc, Meeting, MemScope, Opcode, Space, Value,
+};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashSet;
 
 use super::divergence::Divergence;
-use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::NormalForm;
 
 /// A read that lanes may spin on.
@@ -71,20 +72,30 @@ fn shared_space(normal: &NormalForm, inst: Inst) -> Option<Space> {
 /// Whether an instruction reads shared memory by an atomic or volatile access.
 fn is_ordered(normal: &NormalForm, inst: Inst) -> bool {
     let data = normal.func.dfg.inst(inst);
-    let reads = match (data.op, &data.imm) {
-        (Opcode::Load, Imm::Mem(mem)) => mem.volatile,
-        (op, _) => matches!(op, Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg),
+    let OpClass::Memory(op) = data.op.class() else { return false };
+    let is_volatile = || matches!(&data.imm, Imm::Mem(mem) if mem.volatile);
+    let reads = match op {
+        MemoryOp::Load | MemoryOp::MaskedLoad | MemoryOp::Gather => is_volatile(),
+        MemoryOp::AtomicLoad | MemoryOp::AtomicRmw | MemoryOp::AtomicCmpxchg => true,
+        MemoryOp::Store
+        | MemoryOp::MaskedStore
+        | MemoryOp::Scatter
+        | MemoryOp::Memcpy
+        | MemoryOp::Memset
+        | MemoryOp::AtomicStore
+        | MemoryOp::Fence => false,
     };
     reads && shared_space(normal, inst).is_some()
 }
 
 /// Whether all work-items of a group wait for each other at an instruction.
 fn synchronizes_group(normal: &NormalForm, inst: Inst) -> bool {
-    let data = normal.func.dfg.inst(inst);
-    match &data.imm {
-        Imm::Barrier(info) => class(data.op) == Class::NamedBarrier || info.execution == MemScope::WorkGroup,
-        Imm::Group(info) => info.scope == MemScope::WorkGroup,
-        _ => false,
+    match normal.func.dfg.inst(inst).meeting() {
+        Some(Meeting::Barrier(BarrierInfo { execution: scope, .. }) | Meeting::Exchange(scope)) => {
+            scope == MemScope::WorkGroup
+        }
+        Some(Meeting::NamedBarrier(_)) => true,
+        None => false,
     }
 }
 
