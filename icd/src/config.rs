@@ -477,7 +477,6 @@ pub fn config() -> &'static Config {
         if pool::configure(pool::PoolOptions { threads: config.threads }).is_err() {
             tracing::warn!("CLIFT_THREADS was ignored: the number of worker threads is already fixed");
         }
-        crate::object::fork::register();
         config
     })
 }

@@ -52,11 +52,31 @@ pub struct Site {
     pub kind: SiteKind,
     /// What it accesses.
     pub object: SiteObject,
+    /// Where it is. An instruction of a function that is inlined is a site of its own for each chain of calls.
+    pub position: Position,
+}
+
+/// Where an instruction is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Position {
     /// Word offset in the SPIR-V module plus one; 0 if unknown.
     pub word: u32,
     /// Source line; 0 if unknown.
     pub line: u32,
     /// Source column; 0 if unknown.
+    pub column: u32,
+    /// The calls through which it is reached, the innermost first.
+    pub calls: Vec<CallSite>,
+}
+
+/// A call of a function that is inlined.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallSite {
+    /// The called function.
+    pub callee: String,
+    /// Source line of the call; 0 if unknown.
+    pub line: u32,
+    /// Source column of the call; 0 if unknown.
     pub column: u32,
 }
 
@@ -73,9 +93,9 @@ pub enum CheckKind {
     /// and the size is packed ([`pack_access`]).
     Race,
     /// A barrier, before a work-item waits there. The place says which memory it orders ([`ORDERS_LOCAL`], [`ORDERS_GLOBAL`]). The size
-    /// is 0 for a barrier of the work-group, else 1 plus the number of the sub-group.
+    /// is 0 for a barrier of the work-group, else 1 plus the number of the sub-group. A named barrier is one of the sub-group.
     Barrier,
-    /// The end of a work-item.
+    /// The end of a work-item. The size is 1 plus the number of its sub-group if the kernel has barriers of sub-groups, else 0.
     End,
     /// An operation that orders the work-item's accesses in ways that are not followed: a fence, an atomic with a memory order.
     Order,

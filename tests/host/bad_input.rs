@@ -8,7 +8,7 @@ use opencl3::error_codes::{
     CL_INVALID_MEM_OBJECT, CL_INVALID_PROGRAM, CL_INVALID_VALUE, CL_INVALID_WORK_DIMENSION, CL_INVALID_WORK_GROUP_SIZE,
     CL_INVALID_WORK_ITEM_SIZE,
 };
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem as _};
+use opencl3::memory::ClMem as _;
 use opencl3::types::{cl_event, cl_int};
 
 use clift_tests::session::session;
@@ -21,9 +21,7 @@ fn handles_of_another_kind() {
         return;
     }
     let queue = session.queue();
-    // SAFETY: no host memory is involved.
-    let buffer = unsafe { Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, 4, std::ptr::null_mut()) }
-        .expect("a buffer");
+    let buffer = session.ints(4);
     let (program, kernel) = session.kernel("kernel void t(void) {}", "", "t");
     let (queue, context, program, kernel, memory) =
         (queue.get(), session.context.get(), program.get(), kernel.get(), buffer.get());

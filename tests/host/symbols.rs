@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use opencl3::kernel::ExecuteKernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::types::cl_int;
 
 use clift_tests::session::session;
@@ -24,9 +23,7 @@ fn work() {
     let session = session();
     let (_program, kernel) = session.kernel(SOURCE, "", "stores_its_id");
     let queue = session.queue();
-    // SAFETY: no host memory is given.
-    let buffer = unsafe { Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, COUNT, std::ptr::null_mut()) };
-    let buffer = buffer.expect("a buffer");
+    let buffer = session.ints(COUNT);
     // SAFETY: the kernel writes inside of its buffer.
     let launch = unsafe {
         ExecuteKernel::new(&kernel)

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use opencl3::kernel::ExecuteKernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::types::{CL_NON_BLOCKING, cl_int};
 use serde_json::Value;
 
@@ -22,9 +21,7 @@ fn work() {
     let (_program, kernel) = session.kernel(SOURCE, "", "twice");
     let queue = session.out_of_order_queue();
     let mut values = vec![21; COUNT];
-    // SAFETY: no host memory is given.
-    let buffer = unsafe { Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, COUNT, std::ptr::null_mut()) };
-    let mut buffer = buffer.expect("a buffer");
+    let mut buffer = session.ints(COUNT);
     // SAFETY: the values live until the commands have ended.
     let write = unsafe { queue.enqueue_write_buffer(&mut buffer, CL_NON_BLOCKING, 0, &values, &[]) }.expect("a write");
     // SAFETY: the kernel writes inside of its buffer.

@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use opencl3::kernel::ExecuteKernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::types::{CL_BLOCKING, cl_int};
 
 use clift_info::page;
@@ -36,12 +35,7 @@ kernel void steps(global float *a, global const int *b, int n) {
 fn work() {
     let session = session();
     let queue = session.queue();
-    let buffer = || {
-        // SAFETY: no host memory is given.
-        unsafe { Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, ITEMS, std::ptr::null_mut()) }
-            .expect("a buffer")
-    };
-    let (a, b) = (buffer(), buffer());
+    let (a, b) = (session.ints(ITEMS), session.ints(ITEMS));
     for (name, launches) in [("scattered", 2), ("steps", 1)] {
         let (_program, kernel) = session.kernel(SOURCE, "", name);
         for _ in 0..launches {

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use opencl3::event::Event;
 use opencl3::kernel::ExecuteKernel;
-use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::types::{CL_BLOCKING, cl_int};
 
 use clift_info::watch;
@@ -22,9 +21,7 @@ fn work(directory: &Path) {
     let session = session();
     let (_program, kernel) = session.kernel(SOURCE, "", "twice");
     let queue = session.queue();
-    // SAFETY: no host memory is given.
-    let buffer = unsafe { Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, ITEMS, std::ptr::null_mut()) };
-    let buffer = buffer.expect("a buffer");
+    let buffer = session.ints(ITEMS);
     let gate = cl3::event::create_user_event(session.context.get()).expect("an event");
     let gate = Event::new(gate);
     for _ in 0..3 {

@@ -7,6 +7,7 @@ use opencl3::command_queue::{CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PR
 use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE};
 use opencl3::program::Program;
 use opencl3::types::{cl_device_id, cl_int, cl_platform_id};
 
@@ -85,6 +86,12 @@ impl Session {
         // SAFETY: the device belongs to the context.
         unsafe { CommandQueue::create_with_properties(&self.context, self.device_id(), properties, 0) }
             .expect("a command queue")
+    }
+
+    /// A buffer of so many `int`s, which have no values yet.
+    pub fn ints(&self, count: usize) -> Buffer<cl_int> {
+        // SAFETY: no host memory is given.
+        unsafe { Buffer::create(&self.context, CL_MEM_READ_WRITE, count, std::ptr::null_mut()) }.expect("a buffer")
     }
 
     /// Builds OpenCL C.

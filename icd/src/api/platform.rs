@@ -12,11 +12,12 @@ use crate::ffi::handle::{Handle, LoaderData, set_platform_dispatch_data};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{Out, OutArray, Text};
 use crate::object::platform::Platform;
-use crate::object::{device, platform};
+use crate::object::{device, fork, platform};
 
 /// `clGetPlatformIDs`, `clIcdGetPlatformIDsKHR`: the first call of every application.
 pub fn get_ids(num_entries: cl_uint, platforms: OutArray<Handle<Platform>>, num: Out<cl_uint>) -> ClResult<()> {
     config::start();
+    fork::register();
 
     // CL_INVALID_VALUE if num_entries is equal to zero and platforms is not NULL
     ensure(platforms.is_null() || num_entries != 0, InvalidValue)?;

@@ -7,8 +7,8 @@
 //! other processes have stored. When a subdirectory exceeds its limit, the least recently used results are removed. A failure of
 //! the cache never fails a build: an unusable directory means that there is no cache.
 //!
-//! For sources that read other files (`#include` without a header program), only the back end's output for the front end's result
-//! is cached. A change of such a file, or a new file that precedes it in the search path, cannot be detected without searching
+//! For sources that read other files (`#include` without a header program) or the clock, only the back end's output for the front
+//! end's result is cached. A change of such a file, or a new file that precedes it in the search path, cannot be detected without searching
 //! as the compiler does.
 
 use std::ffi::OsStr;
@@ -55,9 +55,9 @@ pub struct DiskCache {
 pub struct Key(blake3::Hash);
 
 impl Key {
-    /// The key of a job for a compiler with this fingerprint, or `None` when the job may read files that are not part of it.
+    /// The key of a job for a compiler with this fingerprint, or `None` when the job is not self-contained.
     pub fn of(job: &Job<'_>, fingerprint: &str) -> Option<Self> {
-        if reads_files(job) {
+        if !is_self_contained(job) {
             return None;
         }
         let mut parts = vec![b"job", fingerprint.as_bytes(), job.source];
@@ -90,15 +90,19 @@ impl Key {
     }
 }
 
-/// Whether a job may read files that are not part of it.
-pub fn reads_files(job: &Job<'_>) -> bool {
-    let mut texts = std::iter::once(job.source).chain(job.headers.iter().map(|header| header.text.as_slice()));
+/// Whether a job's result depends on nothing but the job: it reads no files that are not part of it, and no clock.
+pub fn is_self_contained(job: &Job<'_>) -> bool {
+    let headers = job.headers.iter().map(|header| header.text.as_slice());
     // Include directories (-I) alone do not count: many applications always pass them.
-    texts.any(may_read_files)
+    let definitions = job.options.front_end.iter().filter(|option| option.starts_with("-D")).map(String::as_bytes);
+    std::iter::once(job.source).chain(headers).chain(definitions).all(is_self_contained_text)
 }
 
-/// Whether a text may make the compiler read a file: after splicing lines, it contains the name of such a directive.
-fn may_read_files(text: &[u8]) -> bool {
+/// What names a directive, pragma, operator or macro through which the compiler learns of more than its input.
+const LOOKS_OUTSIDE: [&str; 7] = ["include", "import", "embed", "dependency", "__DATE__", "__TIME__", "__TIMESTAMP__"];
+
+/// Whether a text contains none of the words of [`LOOKS_OUTSIDE`], after splicing lines.
+fn is_self_contained_text(text: &[u8]) -> bool {
     let joined: Vec<u8>;
     let text = if text.contains(&b'\\') || text.windows(3).any(|w| w == b"??/") {
         joined = spliced(&String::from_utf8_lossy(text).replace("??/", "\\")).into_bytes();
@@ -106,18 +110,18 @@ fn may_read_files(text: &[u8]) -> bool {
     } else {
         text
     };
-    [b"include".as_slice(), b"import", b"embed"].iter().any(|word| text.windows(word.len()).any(|w| w == *word))
+    !LOOKS_OUTSIDE.iter().any(|word| text.windows(word.len()).any(|window| window == word.as_bytes()))
 }
 
-/// Joins lines that end with a backslash. As for clang, white space may follow the backslash, and a line may end with a carriage
-/// return.
+/// Joins lines that end with a backslash. As for clang, white space may follow the backslash, and a line ends with a line feed, a
+/// carriage return, or both in either order.
 fn spliced(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     for line in text.split_inclusive(['\n', '\r']) {
         match line.trim_end().strip_suffix('\\') {
             Some(rest) => joined.push_str(rest),
-            // Of a carriage return and a line feed behind a backslash, the second is here on its own.
-            None if line == "\n" => {}
+            // The second of two characters that end a line is here on its own.
+            None if line == "\n" || line == "\r" => {}
             None => joined.push_str(line),
         }
     }
@@ -254,7 +258,7 @@ fn is_own(directory: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCK, DiskCache, EVICTION_INTERVAL, Key, SHARDS, evict, may_read_files};
+    use super::{BLOCK, DiskCache, EVICTION_INTERVAL, Key, SHARDS, evict, is_self_contained_text};
     use crate::frontend::options::{BuildCall, BuildOptions};
     use std::sync::Arc;
 
@@ -286,13 +290,18 @@ mod tests {
     /// As clang does, also with white space behind the backslash and with carriage returns.
     #[test]
     fn files_are_found_across_spliced_lines() {
-        for text in
-            ["#inc\\\nlude <a>", "#inc\\\r\nlude <a>", "#inc\\ \t\nlude <a>", "#inc??/\nlude <a>", "#inc\\\rlude <a>"]
-        {
-            assert!(may_read_files(text.as_bytes()), "{text:?}");
+        for text in [
+            "#inc\\\nlude <a>",
+            "#inc\\\r\nlude <a>",
+            "#inc\\ \t\nlude <a>",
+            "#inc??/\nlude <a>",
+            "#inc\\\rlude <a>",
+            "#inc\\\n\rlude <a>",
+        ] {
+            assert!(!is_self_contained_text(text.as_bytes()), "{text:?}");
         }
-        assert!(!may_read_files(b"inc\nlude"));
-        assert!(!may_read_files(b"in\\ clude \\n"));
+        assert!(is_self_contained_text(b"inc\nlude"));
+        assert!(is_self_contained_text(b"in\\ clude \\n"));
     }
 
     /// A directory, or the place for one, of another user is not used.
@@ -331,15 +340,30 @@ mod tests {
     }
 
     #[test]
+    fn sources_that_read_the_clock_have_no_key() {
+        for text in ["constant char built[] = __DATE__ \" \" __TIME__;", "__TIME\\\nSTAMP__"] {
+            assert!(key(text, "", "clang").is_none(), "{text:?}");
+        }
+        assert!(key("kernel", "-D BUILT=__DATE__", "clang").is_none());
+    }
+
+    #[test]
     fn sources_that_read_files_have_no_key() {
         assert!(key("#include \"x.h\"", "", "clang").is_none());
         // Without an #include it does not matter where headers are.
         assert!(key("kernel", "-I .", "clang").is_some());
         assert!(key("#include <x>", "-I .", "clang").is_none());
-        for text in ["#inc\\\nlude <x>", "# embed \"x\"", "#inc??/\nlude", "#if __has_include(<x>)", "#inc\\\r\nlude"] {
-            assert!(may_read_files(text.as_bytes()), "{text:?}");
+        for text in [
+            "#inc\\\nlude <x>",
+            "# embed \"x\"",
+            "#inc??/\nlude",
+            "#if __has_include(<x>)",
+            "#inc\\\r\nlude",
+            "#pragma GCC dependency \"x\"",
+        ] {
+            assert!(!is_self_contained_text(text.as_bytes()), "{text:?}");
         }
-        assert!(!may_read_files(b"kernel void k() { /* \\ */ }"));
+        assert!(is_self_contained_text(b"kernel void k() { /* \\ */ }"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::cache::{DiskCache, Key, reads_files};
+use super::cache::{DiskCache, Key, is_self_contained};
 use super::child::{self, End, Finished};
 use super::headers::HeaderFiles;
 use super::options::Std;
@@ -208,8 +208,8 @@ impl Clang {
         let edited = module::edit(&front.output, job.whole);
         let libraries = repairs::called(edited.imports.iter().map(String::as_str));
         let args = arguments(job, Action::Back(level));
-        // The result of a job that reads files cannot be cached by the job; that of its second half can.
-        let cache_of_back = cache.filter(|_| reads_files(job));
+        // The result of a job that is not self-contained cannot be cached by the job; that of its second half can.
+        let cache_of_back = cache.filter(|_| !is_self_contained(job));
         let key = cache_of_back.map(|cache| {
             let (args, linked) = (args.join("\0"), repairs::fingerprint(&libraries));
             let what: [&[u8]; 4] = [b"back", candidate.identity.as_bytes(), args.as_bytes(), linked.as_bytes()];
@@ -340,7 +340,7 @@ fn highest_level(job: &Job<'_>) -> u8 {
 
 /// Whether a job is compiled in two halves.
 fn is_split(job: &Job<'_>) -> bool {
-    reads_files(job) || (job.whole && job.source.len() >= LARGE)
+    !is_self_contained(job) || (job.whole && job.source.len() >= LARGE)
 }
 
 /// The argument that makes `__FILE__` in the main file its public name.

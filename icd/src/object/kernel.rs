@@ -12,7 +12,6 @@ use clift_include::check::KernelChecks;
 use clift_include::image::{self, ArgFact};
 use clift_jit::{AccessQualifier, ArgInfo, ArgKind};
 use clift_runtime::check::Reported;
-use clift_runtime::geometry::Demands;
 use clift_runtime::launch::{ArgBlock, KernelCost};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -20,6 +19,7 @@ use smallvec::SmallVec;
 use super::buffer::Mem;
 use super::device_queue::DeviceQueue;
 use super::launch_info::KernelInfo;
+use super::launch_limits;
 use super::program::Program;
 use super::program::unit::Executable;
 use crate::caps::{Limits, MAX_IMAGE_ARGS, MAX_SAMPLERS, limits};
@@ -95,10 +95,6 @@ pub struct PreparedArgs {
 /// An argument was never set, or the object it was set to no longer exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotSet;
-
-/// Maximum scratch memory of one worker, which limits the work-group size of kernels with large private arrays (16 KiB for each
-/// of 4096 work-items).
-const MAX_SCRATCH_BYTES: u64 = 64 << 20;
 
 impl Kernel {
     /// A kernel of the program's executable without arguments. The caller has called [`Program::attach`] for it.
@@ -308,7 +304,7 @@ impl Kernel {
 
     /// `CL_KERNEL_WORK_GROUP_SIZE`: limited by the device and by a worker's scratch memory.
     pub fn max_work_group_size(&self, limits: &Limits) -> usize {
-        max_work_group_size(self.info(), limits)
+        launch_limits::max_work_group_size(self.info(), limits)
     }
 
     /// Maximum number of work-items in a sub-group, which is the number of lanes.
@@ -359,32 +355,6 @@ fn exceeded_limit(args: &[ArgInfo]) -> Option<String> {
     ];
     let (what, count, most) = limits.into_iter().find(|(_, count, most)| count > most)?;
     Some(format!("it has {count} {what}; the device's limit is {most}"))
-}
-
-/// `CL_KERNEL_WORK_GROUP_SIZE`, see [`Kernel::max_work_group_size`].
-fn max_work_group_size(kernel: &clift_jit::Kernel, limits: &Limits) -> usize {
-    let fits = |items: usize| {
-        kernel.resources.scratch_bytes_for([items as u64, 1, 1]).is_some_and(|bytes| bytes <= MAX_SCRATCH_BYTES)
-    };
-    let mut items = limits.max_work_group_size;
-    while items > 1 && !fits(items) {
-        items /= 2;
-    }
-    items
-}
-
-/// What a kernel and the device require of the sizes of launches that should occupy `workers` threads.
-pub fn demands(kernel: &clift_jit::Kernel, uniform: bool, workers: usize, limits: &Limits) -> Demands {
-    Demands {
-        required: kernel.required_local_size,
-        uniform,
-        max_group_items: max_work_group_size(kernel, limits) as u64,
-        max_item_size: limits.max_work_group_size as u64,
-        sub_groups: kernel.required_sub_groups,
-        preferred_multiple: u64::from(kernel.resources.width.max(1)),
-        workers: workers as u64,
-        transposed: kernel.specializations.as_ref().is_some_and(|all| all.prefers_transposed()),
-    }
 }
 
 /// The first offset from `end` on with the alignment of a local argument's type.

@@ -14,6 +14,7 @@ pub mod fork;
 pub mod image;
 pub mod kernel;
 pub mod launch_info;
+pub mod launch_limits;
 pub mod operation;
 pub mod platform;
 pub mod program;

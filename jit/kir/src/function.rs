@@ -59,6 +59,17 @@ pub struct Loc {
     pub line: u32,
     /// Source column; 0 when unknown.
     pub column: u32,
+    /// The inlined call that the instruction comes from: an index of [`Function::inlined_calls`] plus one; 0 for none.
+    pub call: u32,
+}
+
+/// A call that has been inlined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlinedCall {
+    /// The name of the called function.
+    pub callee: String,
+    /// The position of the call, which may itself come from an inlined call.
+    pub loc: Loc,
 }
 
 /// A function of a module.
@@ -81,6 +92,8 @@ pub struct Function {
     pub slots: PrimaryMap<Slot, SlotData>,
     /// Source positions of instructions.
     pub locs: SecondaryMap<Inst, Loc>,
+    /// The calls that have been inlined, if somebody asked for them to be kept.
+    pub inlined_calls: Vec<InlinedCall>,
     /// Names for readers.
     pub names: FxHashMap<Value, String>,
     /// The next barrier's id.
@@ -101,6 +114,7 @@ impl Function {
             layout: Layout::default(),
             slots: PrimaryMap::new(),
             locs: SecondaryMap::new(),
+            inlined_calls: Vec::new(),
             names: FxHashMap::default(),
             next_barrier: 0,
             noalias_args: Vec::new(),
@@ -124,6 +138,19 @@ impl Function {
     pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         let targets = self.layout.terminator(block).map(|inst| self.dfg.targets(inst)).unwrap_or_default();
         targets.into_iter().map(|call| call.block)
+    }
+
+    /// The inlined calls that an instruction at a position comes from, the innermost first.
+    pub fn calls_of(&self, loc: Loc) -> impl Iterator<Item = &InlinedCall> {
+        let call = |loc: Loc| (loc.call as usize).checked_sub(1).and_then(|index| self.inlined_calls.get(index));
+        std::iter::successors(call(loc), move |inner| call(inner.loc))
+    }
+
+    /// Drops what is known of inlined calls.
+    pub fn forget_inlined_calls(&mut self) {
+        if !std::mem::take(&mut self.inlined_calls).is_empty() {
+            self.locs.values_mut().for_each(|loc| loc.call = 0);
+        }
     }
 
     /// A fresh barrier id.

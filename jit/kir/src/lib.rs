@@ -26,6 +26,7 @@ pub mod inst;
 pub mod interp;
 pub mod layout;
 pub mod libfn;
+pub mod meeting;
 pub mod module;
 pub mod ops;
 pub mod ssa;
@@ -38,13 +39,14 @@ pub mod verify;
 pub use builder::Builder;
 pub use dfg::DataFlowGraph;
 pub use entities::{Block, Const, Func, Global, Inst, Slot, Value};
-pub use function::{Function, Loc, SlotData, Stage};
+pub use function::{Function, InlinedCall, Loc, SlotData, Stage};
 pub use inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags,
     ImageInfo, Imm, InstData, IntCond, MemInfo, MemOrder, MemScope, Rounding, SpaceSet, SwitchData, WrapFlags,
 };
 pub use layout::Layout;
 pub use libfn::LibFn;
+pub use meeting::Meeting;
 pub use module::{GlobalData, GlobalInit, KernelData, Module};
 pub use ops::{Effects, OpClass, OpInfo, Opcode};
 pub use types::{Elem, Space, Type};

@@ -8,8 +8,8 @@ use clift_include::check::{
     CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED, SiteKind,
 };
 use clift_kir::{
-    AtomicOp, Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Loc, MemOrder, MemScope, Opcode, Space,
-    SpaceSet, Type, Value,
+    AtomicOp, Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Loc, Meeting, MemOrder, MemScope, Opcode,
+    Space, SpaceSet, Type, Value,
 };
 use smallvec::SmallVec;
 
@@ -35,7 +35,8 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks) {
         access.kind != SiteKind::Load && !matches!(access.object, Some(Object::Argument(..) | Object::Variable(..)))
     });
     let accesses: rustc_hash::FxHashMap<Inst, Accesses> = accesses.into_iter().collect();
-    let mut pass = Pass { func, sites, accesses, shared_by_unknown };
+    let has_sub_group_barriers = insts().any(|&inst| matches!(participants(func, inst), Some(Participants::SubGroup)));
+    let mut pass = Pass { func, sites, accesses, shared_by_unknown, has_sub_group_barriers };
     for block in pass.func.layout.blocks().to_vec() {
         pass.block(block, checks);
     }
@@ -75,46 +76,35 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<
         .collect()
 }
 
-/// How work-items meet at an instruction, or order accesses.
+/// Who meets at an instruction.
 #[derive(Clone, Copy, Debug)]
-enum Meeting {
+enum Participants {
     /// All of the work-group, and the memory that is ordered.
     Group(u64),
-    /// Those of a sub-group.
+    /// All of a sub-group, at a barrier of their own or at a named one.
     SubGroup,
+    /// Those of a sub-group that get there.
+    SomeOfSubGroup,
 }
 
-/// How work-items meet at an instruction.
-fn meeting(func: &Function, inst: Inst) -> Option<Meeting> {
-    let data = func.dfg.inst(inst);
-    match (data.op, &data.imm) {
-        (Opcode::Barrier, Imm::Barrier(info)) => Some(match info.execution {
-            MemScope::WorkGroup => {
-                let local = if info.spaces.contains(SpaceSet::LOCAL) { ORDERS_LOCAL } else { 0 };
-                let global = if info.spaces.contains(SpaceSet::GLOBAL) { ORDERS_GLOBAL } else { 0 };
-                Meeting::Group(local | global)
-            }
-            _ => Meeting::SubGroup,
-        }),
-        (Opcode::NamedBarrier | Opcode::GroupBallot | Opcode::GroupShuffle, _) => Some(Meeting::SubGroup),
-        (Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive, Imm::Group(info)) => {
-            Some(match info.scope {
-                MemScope::WorkGroup => Meeting::Group(ORDERS_LOCAL | ORDERS_GLOBAL),
-                _ => Meeting::SubGroup,
-            })
+/// Who meets at an instruction, if it is a place to meet.
+fn participants(func: &Function, inst: Inst) -> Option<Participants> {
+    Some(match func.dfg.inst(inst).meeting()? {
+        Meeting::Barrier(info) if info.execution == MemScope::WorkGroup => {
+            let local = if info.spaces.contains(SpaceSet::LOCAL) { ORDERS_LOCAL } else { 0 };
+            let global = if info.spaces.contains(SpaceSet::GLOBAL) { ORDERS_GLOBAL } else { 0 };
+            Participants::Group(local | global)
         }
-        _ => None,
-    }
+        Meeting::Barrier(_) | Meeting::NamedBarrier(_) => Participants::SubGroup,
+        Meeting::Exchange(MemScope::WorkGroup) => Participants::Group(ORDERS_LOCAL | ORDERS_GLOBAL),
+        Meeting::Exchange(_) => Participants::SomeOfSubGroup,
+    })
 }
 
 /// Whether an instruction orders accesses of its work-item in ways that the checker does not follow.
 fn orders(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
-    match (data.op, &data.imm) {
-        (Opcode::Fence, _) => true,
-        (_, Imm::Atomic(info)) => info.order != MemOrder::Relaxed,
-        _ => false,
-    }
+    data.op == Opcode::Fence || matches!(&data.imm, Imm::Atomic(info) if info.order != MemOrder::Relaxed)
 }
 
 struct Pass<'f, 'a> {
@@ -123,6 +113,8 @@ struct Pass<'f, 'a> {
     accesses: rustc_hash::FxHashMap<Inst, Accesses>,
     /// Whether the kernel writes through a pointer whose object is unknown.
     shared_by_unknown: bool,
+    /// Whether the kernel has barriers of sub-groups, or named ones.
+    has_sub_group_barriers: bool,
 }
 
 impl Pass<'_, '_> {
@@ -133,12 +125,12 @@ impl Pass<'_, '_> {
             for access in self.accesses.get(&inst).cloned().unwrap_or_default() {
                 here = self.access(here, inst, &access);
             }
-            if let Some(meeting) = meeting(self.func, inst) {
-                self.meet(here, loc, meeting, checks);
+            if let Some(participants) = participants(self.func, inst) {
+                self.meet(here, loc, participants, checks);
             } else if checks.race && orders(self.func, inst) {
                 self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
             } else if self.func.dfg.inst(inst).op == Opcode::Ret {
-                self.call(here, CheckKind::End, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+                self.end(here, loc);
             }
             self.func.layout.append_inst(here, inst);
         }
@@ -166,17 +158,31 @@ impl Pass<'_, '_> {
         b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
     }
 
-    fn meet(&mut self, here: Block, loc: Loc, meeting: Meeting, checks: Checks) {
-        match meeting {
-            Meeting::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
+    fn meet(&mut self, here: Block, loc: Loc, participants: Participants, checks: Checks) {
+        match participants {
+            Participants::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
                 [spaces as i64, 0].map(|operand| b.iconst(Type::I64, operand))
             }),
-            Meeting::SubGroup => {
+            Participants::SubGroup | Participants::SomeOfSubGroup => {
                 if checks.race {
                     self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
                 }
+                if matches!(participants, Participants::SubGroup) {
+                    self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
+                        [b.iconst(Type::I64, 0), sub_group(b)]
+                    });
+                }
             }
         }
+    }
+
+    /// Emits the call at the end of a work-item.
+    fn end(&mut self, here: Block, loc: Loc) {
+        let with_sub_group = self.has_sub_group_barriers;
+        self.call(here, CheckKind::End, SiteKind::Barrier, loc, |b| {
+            let zero = b.iconst(Type::I64, 0);
+            [zero, if with_sub_group { sub_group(b) } else { zero }]
+        });
     }
 
     /// Emits the call for an access. Returns the block that follows.
@@ -239,6 +245,14 @@ impl Pass<'_, '_> {
             [address, b.int2(Opcode::Or, packed, mark)]
         });
     }
+}
+
+/// Emits 1 plus the number of the work-item's sub-group.
+fn sub_group(b: &mut Builder<'_>) -> Value {
+    let number = b.value(Opcode::SubGroupId, &[], Imm::None, Type::I32);
+    let number = b.int_resize(number, Elem::I64, false);
+    let one = b.iconst(Type::I64, 1);
+    b.int2(Opcode::Iadd, number, one)
 }
 
 /// Emits the digest of a value in its place in a packed access. Work-items may write the same value to the same place.

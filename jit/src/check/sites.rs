@@ -1,7 +1,9 @@
 //! The sites of a kernel's checks, and what is known of the objects they access.
 
-use clift_include::check::{ArgBounds, ArgName, CheckKind, KernelChecks, Site, SiteKind, SiteObject};
-use clift_kir::{Function, Global, GlobalData, Imm, Loc, Slot, Value};
+use clift_include::check::{
+    ArgBounds, ArgName, CallSite, CheckKind, KernelChecks, Position, Site, SiteKind, SiteObject,
+};
+use clift_kir::{Function, Global, GlobalData, Imm, InlinedCall, Loc, Slot, Value};
 use cranelift_entity::PrimaryMap;
 use rustc_hash::FxHashMap;
 
@@ -197,8 +199,11 @@ impl<'a> Sites<'a> {
             }
             Some(Object::Slot(slot)) => SiteObject::Private(slot_name(func, slot), func.slots[slot].size),
         };
-        let Loc { word, line, column } = loc;
-        let site = Site { check, kind, object, word, line, column };
+        let call =
+            |call: &InlinedCall| CallSite { callee: call.callee.clone(), line: call.loc.line, column: call.loc.column };
+        let calls = func.calls_of(loc).map(call).collect();
+        let position = Position { word: loc.word, line: loc.line, column: loc.column, calls };
+        let site = Site { check, kind, object, position };
         *self.numbers.entry(site).or_insert_with_key(|site| {
             self.checks.sites.push(site.clone());
             self.checks.sites.len() - 1

@@ -12,6 +12,7 @@
 
 use clift_include::check::{CheckKind, SiteKind};
 use clift_kir::analysis::Cfg;
+use clift_kir::ops::{MemoryOp, OpClass};
 use clift_kir::{
     BarrierInfo, Block, BlockCall, Builder, Effects, Function, GlobalData, GlobalInit, Imm, Inst, InstData, IntCond,
     Loc, MemInfo, MemScope, Opcode, SlotData, Space, SpaceSet, Type, Value, WrapFlags,
@@ -495,8 +496,12 @@ impl Pass<'_, '_> {
     /// Emits what an instruction does to shadows. Returns the block that follows.
     fn follow(&mut self, here: Block, inst: Inst, data: &InstData) -> Block {
         let align = if let Imm::Mem(mem) = data.imm { mem.align } else { 1 };
-        match data.op {
-            Opcode::Load => {
+        let OpClass::Memory(op) = data.op.class() else {
+            self.value(here, inst, data);
+            return here;
+        };
+        match op {
+            MemoryOp::Load => {
                 let result = self.func.dfg.result(inst);
                 if let Some((object, shadow, place)) = self.shadowed(data.args[0])
                     && self.suspects.contains(result)
@@ -509,7 +514,7 @@ impl Pass<'_, '_> {
                         Some(Origin { object, place, bytes: ty.bytes().into(), loc: self.func.locs[inst] });
                 }
             }
-            Opcode::Store => {
+            MemoryOp::Store => {
                 if let Some((object, shadow, place)) = self.shadowed(data.args[0]) {
                     let value = self.shadow_of(here, data.args[1]);
                     let mut b = self.builder(here, inst);
@@ -517,8 +522,8 @@ impl Pass<'_, '_> {
                     b.store(to, value, shadow_mem(align));
                 }
             }
-            Opcode::Memset => self.clear(here, inst, data.args[0], data.args[2], align),
-            Opcode::Memcpy => match (self.shadowed(data.args[0]), self.shadowed(data.args[1])) {
+            MemoryOp::Memset => self.clear(here, inst, data.args[0], data.args[2], align),
+            MemoryOp::Memcpy => match (self.shadowed(data.args[0]), self.shadowed(data.args[1])) {
                 (Some((object, shadow, place)), Some((from_object, from_shadow, from_place))) => {
                     let mut b = self.builder(here, inst);
                     let to = shadow_place(&mut b, object, shadow, &place);
@@ -528,8 +533,14 @@ impl Pass<'_, '_> {
                 (Some(_), None) => self.clear(here, inst, data.args[0], data.args[2], align),
                 (None, Some(_) | None) => {}
             },
-            op if is_atomic(op) => return self.atomic(here, inst, data),
-            _ => self.value(here, inst, data),
+            MemoryOp::AtomicLoad | MemoryOp::AtomicStore | MemoryOp::AtomicRmw | MemoryOp::AtomicCmpxchg => {
+                return self.atomic(here, inst, data);
+            }
+            // Masks exist in packs only.
+            MemoryOp::MaskedLoad | MemoryOp::MaskedStore | MemoryOp::Gather | MemoryOp::Scatter => {
+                unreachable!("broken invariant: {op:?} before work-items become lanes")
+            }
+            MemoryOp::Fence => {}
         }
         here
     }

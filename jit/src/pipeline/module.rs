@@ -153,6 +153,8 @@ fn canonicalize(
         may_call: &|number| {
             options.checks.is_empty() && kernels[number].required_sub_group_size.is_none_or(|size| size == 1)
         },
+        // For reports.
+        keeps_positions: !options.checks.is_empty(),
         optimize: &|module, func, effort| {
             observer.passes(module, func, |func, after| match effort {
                 Effort::Part => passes::run(func, &module.globals, passes::part(options), after),
@@ -284,6 +286,7 @@ fn instrument(
         });
     }
     observer.module("checked", module)?;
+    module.funcs.values_mut().for_each(Function::forget_inlined_calls);
     Ok(checked)
 }
 

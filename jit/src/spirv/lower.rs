@@ -195,7 +195,7 @@ impl<'a> FuncCx<'a> {
     /// Sets the source position of the instructions created from now on to that of a SPIR-V instruction.
     pub(crate) fn set_loc(&mut self, inst: &Inst) {
         let word = u32::try_from(inst.word + 1).unwrap_or(u32::MAX);
-        self.b.set_loc(Loc { word, line: self.line.0, column: self.line.1 });
+        self.b.set_loc(Loc { word, line: self.line.0, column: self.line.1, call: 0 });
     }
 
     /// Sets the source line from here on.

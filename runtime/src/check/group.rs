@@ -1,5 +1,8 @@
 //! The work-items of a group, followed for races and divergent barriers.
 //!
+//! The barriers of the work-group are one sequence, and those of each sub-group another one, to which named barriers belong too: all
+//! work-items of a sub-group wait at a named barrier together. A sequence has to be the same for all who take part in it.
+//!
 //! A thread executes one work-group after another, so that its state is that of one group. Each byte that the group's work-items access
 //! has the last write and the last reads, with the time of the work-item. Times are numbers: all work-items that have passed the same
 //! barriers have the same time, and accesses at different times are ordered. A work-item that executes a fence or an atomic with a
@@ -7,7 +10,7 @@
 //! races are missed, and none is reported that is not there.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use clift_include::check::{ORDERS_GLOBAL, ORDERS_LOCAL};
@@ -63,11 +66,23 @@ pub(super) struct Conflict {
     pub(super) writes: bool,
 }
 
+/// A barrier that a work-item has reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) site: u32,
+    /// The memory that it orders for the work-items that wait: [`ORDERS_LOCAL`], [`ORDERS_GLOBAL`].
+    pub(super) orders: u64,
+    /// The sub-group that waits; the whole work-group if there is none.
+    pub(super) sub_group: Option<u32>,
+}
+
 /// What is wrong with the barriers of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Divergence {
     /// The barrier.
     pub(super) site: u32,
+    /// Whether a sub-group waits there, not the work-group.
+    pub(super) in_sub_group: bool,
     /// A work-item that is there.
     pub(super) here: usize,
     /// A work-item that is not, and the barrier at which it is instead, if it has not ended.
@@ -80,9 +95,51 @@ pub(super) struct Divergence {
 struct ItemState {
     local_time: u32,
     global_time: u32,
-    /// Barriers that it has reached.
-    barriers: u32,
+    /// Barriers of the work-group, and of its sub-group, that it has reached.
+    barriers: [u32; 2],
+    /// Its sub-group, if the kernel has barriers of sub-groups.
+    sub_group: Option<u32>,
     ended: bool,
+}
+
+/// The barriers of one sequence, in the order in which a work-item reached them first, and that work-item.
+#[derive(Debug, Default)]
+struct Sequence {
+    is_of_sub_group: bool,
+    barriers: Vec<(u32, usize)>,
+    diverged: bool,
+}
+
+impl Sequence {
+    /// A work-item reaches its barrier with a number in the sequence.
+    fn arrive(&mut self, number: usize, site: u32, item: usize) -> Option<Divergence> {
+        match self.barriers.get(number) {
+            None => self.barriers.push((site, item)),
+            Some(&(other, first)) if other != site && !self.diverged => {
+                self.diverged = true;
+                return Some(Divergence {
+                    site: other,
+                    in_sub_group: self.is_of_sub_group,
+                    here: first,
+                    missing: item,
+                    elsewhere: Some(site),
+                });
+            }
+            Some(_) => {}
+        }
+        None
+    }
+
+    /// All work-items have ended: who takes part, and the numbers of barriers that they have reached.
+    fn end(&self, members: impl Iterator<Item = (usize, u32)> + Clone) -> Option<Divergence> {
+        if self.diverged {
+            return None;
+        }
+        let (missing, reached) = members.clone().find(|&(_, reached)| (reached as usize) < self.barriers.len())?;
+        let (here, _) = members.clone().find(|&(_, other)| other > reached)?;
+        let (site, _) = self.barriers[reached as usize];
+        Some(Divergence { site, in_sub_group: self.is_of_sub_group, here, missing, elsewhere: None })
+    }
 }
 
 /// The group that a thread executes.
@@ -92,9 +149,9 @@ struct Group {
     key: (u64, u64),
     items: Vec<ItemState>,
     ended: usize,
-    diverged: bool,
-    /// The sites of the barriers, in the order in which a work-item reached them first, and that work-item.
-    barriers: Vec<(u32, usize)>,
+    barriers: Sequence,
+    /// By sub-group.
+    sub_groups: BTreeMap<u32, Sequence>,
     /// The time at the start of the group, and the latest.
     start: u32,
     latest: u32,
@@ -179,13 +236,13 @@ pub(super) fn access(key: (u64, u64), items: usize, item: usize, access: &Access
 }
 
 /// A work-item has reached a barrier.
-pub(super) fn barrier(key: (u64, u64), items: usize, item: usize, site: u32, orders: u64) -> Option<Divergence> {
-    with(key, items, |group| group.barrier(item, site, orders)).flatten()
+pub(super) fn barrier(key: (u64, u64), items: usize, item: usize, arrival: Arrival) -> Option<Divergence> {
+    with(key, items, |group| group.barrier(item, arrival)).flatten()
 }
 
-/// A work-item has ended.
-pub(super) fn end(key: (u64, u64), items: usize, item: usize) -> Option<Divergence> {
-    with(key, items, |group| group.end(item)).flatten()
+/// A work-item of a sub-group has ended. The sub-group matters only if the kernel has barriers of sub-groups.
+pub(super) fn end(key: (u64, u64), items: usize, item: usize, sub_group: Option<u32>) -> Vec<Divergence> {
+    with(key, items, |group| group.end(item, sub_group)).unwrap_or_default()
 }
 
 /// The work-item orders its accesses by other means than barriers.
@@ -214,8 +271,9 @@ impl Group {
         self.items.clear();
         let state = ItemState { local_time: self.start, global_time: self.start, ..ItemState::default() };
         self.items.resize(items, state);
-        (self.ended, self.diverged) = (0, false);
-        self.barriers.clear();
+        self.ended = 0;
+        self.barriers = Sequence::default();
+        self.sub_groups.clear();
     }
 
     fn access(&mut self, item: usize, access: &Access) -> Option<Conflict> {
@@ -245,12 +303,19 @@ impl Group {
         found
     }
 
-    fn barrier(&mut self, item: usize, site: u32, orders: u64) -> Option<Divergence> {
+    fn barrier(&mut self, item: usize, Arrival { site, orders, sub_group }: Arrival) -> Option<Divergence> {
         let state = self.items.get_mut(item)?;
-        let number = state.barriers as usize;
-        state.barriers += 1;
+        if let Some(sub_group) = sub_group {
+            let number = state.barriers[1] as usize;
+            state.barriers[1] += 1;
+            state.sub_group = Some(sub_group);
+            let new = || Sequence { is_of_sub_group: true, ..Sequence::default() };
+            return self.sub_groups.entry(sub_group).or_insert_with(new).arrive(number, site, item);
+        }
+        let number = state.barriers[0] as usize;
+        state.barriers[0] += 1;
         // A barrier that does not order a kind of memory leaves its time unchanged.
-        let time = self.start + state.barriers;
+        let time = self.start + state.barriers[0];
         self.latest = self.latest.max(time);
         if orders & ORDERS_LOCAL != 0 {
             state.local_time = time;
@@ -258,31 +323,26 @@ impl Group {
         if orders & ORDERS_GLOBAL != 0 {
             state.global_time = time;
         }
-        match self.barriers.get(number) {
-            None => self.barriers.push((site, item)),
-            Some(&(other, first)) if other != site && !self.diverged => {
-                self.diverged = true;
-                return Some(Divergence { site: other, here: first, missing: item, elsewhere: Some(site) });
-            }
-            Some(_) => {}
-        }
-        None
+        self.barriers.arrive(number, site, item)
     }
 
-    fn end(&mut self, item: usize) -> Option<Divergence> {
-        let state = self.items.get_mut(item)?;
+    fn end(&mut self, item: usize, sub_group: Option<u32>) -> Vec<Divergence> {
+        let Some(state) = self.items.get_mut(item) else { return Vec::new() };
+        state.sub_group = state.sub_group.or(sub_group);
         if std::mem::replace(&mut state.ended, true) {
-            return None;
+            return Vec::new();
         }
         self.ended += 1;
-        if self.ended < self.items.len() || self.diverged {
-            return None;
+        if self.ended < self.items.len() {
+            return Vec::new();
         }
-        let number = |state: &ItemState| state.barriers as usize;
-        let missing = (0..self.items.len()).find(|&item| number(&self.items[item]) < self.barriers.len())?;
-        let here = self.items.iter().position(|state| number(state) > number(&self.items[missing]))?;
-        let (site, _) = self.barriers[number(&self.items[missing])];
-        Some(Divergence { site, here, missing, elsewhere: None })
+        let items = || self.items.iter().enumerate();
+        let of_group = self.barriers.end(items().map(|(item, state)| (item, state.barriers[0])));
+        let of_sub_groups = self.sub_groups.iter().filter_map(|(&sub_group, sequence)| {
+            let members = items().filter(|(_, state)| state.sub_group == Some(sub_group));
+            sequence.end(members.map(|(item, state)| (item, state.barriers[1])))
+        });
+        of_group.into_iter().chain(of_sub_groups).collect()
     }
 }
 
@@ -324,6 +384,11 @@ mod tests {
     const STORE: Access =
         Access { site: 1, address: 64, bytes: 4, writes: true, atomic: false, digest: 0, is_local: true };
     const LOAD: Access = Access { site: 2, writes: false, ..STORE };
+
+    /// A barrier of the work-group.
+    fn barrier(key: (u64, u64), items: usize, item: usize, site: u32, orders: u64) -> Option<Divergence> {
+        super::barrier(key, items, item, Arrival { site, orders, sub_group: None })
+    }
 
     #[test]
     fn accesses_without_a_barrier_between_them() {
@@ -371,11 +436,40 @@ mod tests {
     fn divergent_barriers() {
         let key = (4, 0);
         assert_eq!(barrier(key, 2, 0, 5, 0), None);
-        let elsewhere = Divergence { site: 5, here: 0, missing: 1, elsewhere: Some(6) };
+        let elsewhere = Divergence { site: 5, in_sub_group: false, here: 0, missing: 1, elsewhere: Some(6) };
         assert_eq!(barrier(key, 2, 1, 6, 0), Some(elsewhere));
         let key = (4, 1);
         assert_eq!(barrier(key, 2, 1, 5, 0), None);
-        assert_eq!(end(key, 2, 0), None);
-        assert_eq!(end(key, 2, 1), Some(Divergence { site: 5, here: 1, missing: 0, elsewhere: None }));
+        assert_eq!(end(key, 2, 0, None), []);
+        assert_eq!(
+            end(key, 2, 1, None),
+            [Divergence { site: 5, in_sub_group: false, here: 1, missing: 0, elsewhere: None }]
+        );
+    }
+
+    #[test]
+    fn barriers_of_sub_groups() {
+        let at = |key, item, site, sub_group| {
+            super::barrier(key, 4, item, Arrival { site, orders: 0, sub_group: Some(sub_group) })
+        };
+        // Sub-groups do not wait for each other.
+        let key = (5, 0);
+        assert_eq!((at(key, 0, 7, 0), at(key, 1, 7, 0)), (None, None));
+        assert_eq!((at(key, 0, 8, 0), at(key, 1, 8, 0)), (None, None));
+        assert_eq!((at(key, 2, 9, 1), at(key, 3, 9, 1)), (None, None));
+        assert!((0..4).all(|item| end(key, 4, item, Some(item as u32 / 2)).is_empty()));
+        // Two work-items of one are at different barriers.
+        let key = (5, 1);
+        assert_eq!(at(key, 0, 7, 0), None);
+        assert_eq!(
+            at(key, 1, 8, 0),
+            Some(Divergence { site: 7, in_sub_group: true, here: 0, missing: 1, elsewhere: Some(8) })
+        );
+        // One of each reaches none.
+        let key = (5, 2);
+        assert_eq!((at(key, 1, 7, 0), at(key, 2, 7, 1)), (None, None));
+        assert!((0..3).all(|item| end(key, 4, item, Some(item as u32 / 2)).is_empty()));
+        let missing = |here, missing| Divergence { site: 7, in_sub_group: true, here, missing, elsewhere: None };
+        assert_eq!(end(key, 4, 3, Some(1)), [missing(1, 0), missing(2, 3)]);
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use clift_include::abi::WgContext;
 use clift_include::check::{CheckKind, KernelChecks, Site, SiteKind, SiteObject, unpack_access};
 
-use group::{Access, Conflict, Divergence};
+use group::{Access, Arrival, Conflict, Divergence};
 pub use report::{Item, OtherAccess, Problem, Report};
 
 use crate::sync::plain::Mutex;
@@ -148,10 +148,16 @@ impl LaunchChecks {
                 }
             }
             CheckKind::Barrier => {
-                let divergence = group::barrier(key, items, index, site as u32, place);
-                self.divergence(divergence, ctx, item);
+                let arrival = Arrival { site: site as u32, orders: place, sub_group: sub_group(bytes) };
+                if let Some(divergence) = group::barrier(key, items, index, arrival) {
+                    self.divergence(divergence, ctx, item);
+                }
             }
-            CheckKind::End => self.divergence(group::end(key, items, index), ctx, item),
+            CheckKind::End => {
+                for divergence in group::end(key, items, index, sub_group(bytes)) {
+                    self.divergence(divergence, ctx, item);
+                }
+            }
             CheckKind::Order => group::order(key, items, index),
             CheckKind::Memory | CheckKind::Shadow | CheckKind::Uninit => {}
         }
@@ -162,8 +168,7 @@ impl LaunchChecks {
         let other = OtherAccess {
             item: Some(item.other_in_group(ctx, conflict.item)),
             writes: conflict.writes,
-            line: other_site.line,
-            column: other_site.column,
+            position: other_site.position.clone(),
         };
         let [place, bytes, size] = access;
         // The other access would be reported for the same race if it came second.
@@ -175,14 +180,15 @@ impl LaunchChecks {
         self.reported.0[conflict.site as usize].store(true, Ordering::Relaxed);
     }
 
-    fn divergence(&self, divergence: Option<Divergence>, ctx: &WgContext, item: Item) {
-        let Some(Divergence { site, here, missing, elsewhere }) = divergence else { return };
-        let elsewhere = elsewhere.map(|site| {
-            let site = &self.kernel.sites[site as usize];
-            (site.line, site.column)
-        });
+    fn divergence(&self, found: Divergence, ctx: &WgContext, item: Item) {
+        let Divergence { site, in_sub_group, here, missing, elsewhere } = found;
+        let elsewhere = elsewhere.map(|site| self.kernel.sites[site as usize].position.clone());
         let here = item.other_in_group(ctx, here);
-        self.report(site as usize, Problem::Divergence { here, elsewhere }, item.other_in_group(ctx, missing));
+        self.report(
+            site as usize,
+            Problem::Divergence { in_sub_group, here, elsewhere },
+            item.other_in_group(ctx, missing),
+        );
     }
 
     /// The size of the object of a site; 0 if it is not known.
@@ -202,7 +208,7 @@ impl LaunchChecks {
     /// Passes the reports to the sink; called when the launch ends.
     pub(crate) fn deliver(&self) {
         let mut reports = core::mem::take(&mut *self.reports.lock());
-        reports.sort_by_key(|report| (report.line, report.column, report.word));
+        reports.sort_by_key(|Report { position: at, .. }| (at.line, at.column, at.word));
         for report in &reports {
             (self.sink)(report);
         }
@@ -212,6 +218,11 @@ impl LaunchChecks {
 /// Whether a range contains all bytes of an access.
 fn contains((start, size): (u64, u64), place: u64, bytes: u64) -> bool {
     place >= start && place - start < size && bytes <= size - (place - start)
+}
+
+/// The sub-group in the operand of a barrier or an end.
+fn sub_group(operand: u64) -> Option<u32> {
+    u32::try_from(operand).ok()?.checked_sub(1)
 }
 
 /// A number in the argument block.

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use clift_include::abi::WgContext;
-use clift_include::check::{ArgName, KernelChecks, Site, SiteKind, SiteObject};
+use clift_include::check::{ArgName, CallSite, KernelChecks, Position, Site, SiteKind, SiteObject};
 
 /// A work-item by its ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,10 +60,8 @@ pub struct OtherAccess {
     pub item: Option<Item>,
     /// Whether it writes.
     pub writes: bool,
-    /// Source line; 0 if unknown.
-    pub line: u32,
-    /// Source column; 0 if unknown.
-    pub column: u32,
+    /// Where it is.
+    pub position: Position,
 }
 
 /// What is wrong.
@@ -98,12 +96,14 @@ pub enum Problem {
         /// The other access.
         other: OtherAccess,
     },
-    /// A work-item of the group does not reach a barrier.
+    /// A work-item of the group, or of the sub-group, does not reach a barrier.
     Divergence {
+        /// Whether the sub-group waits there, not the work-group.
+        in_sub_group: bool,
         /// A work-item that does.
         here: Item,
-        /// Line and column of the barrier at which the work-item is instead, unless it has ended.
-        elsewhere: Option<(u32, u32)>,
+        /// The barrier at which the work-item is instead, unless it has ended.
+        elsewhere: Option<Position>,
     },
 }
 
@@ -132,12 +132,8 @@ pub struct Report {
     pub object: String,
     /// The work-item.
     pub item: Item,
-    /// Source line; 0 if unknown.
-    pub line: u32,
-    /// Source column; 0 if unknown.
-    pub column: u32,
-    /// Word offset in the SPIR-V module plus one; 0 if unknown.
-    pub word: u32,
+    /// Where the instruction is.
+    pub position: Position,
 }
 
 impl Report {
@@ -154,7 +150,7 @@ impl Report {
             SiteObject::Unknown | SiteObject::None => String::new(),
         };
         let (kernel, kind) = (kernel.kernel.clone(), site.kind);
-        Report { problem, kernel, kind, object, item, line: site.line, column: site.column, word: site.word }
+        Report { problem, kernel, kind, object, item, position: site.position.clone() }
     }
 
     /// The report as a JSON object.
@@ -167,9 +163,12 @@ impl Report {
         field("class", &Quoted(self.problem.class()));
         field("kernel", &Quoted(&self.kernel));
         field("access", &Quoted(name(self.kind)));
-        field("line", &self.line);
-        field("column", &self.column);
-        field("word", &self.word.saturating_sub(1));
+        field("line", &self.position.line);
+        field("column", &self.position.column);
+        field("word", &self.position.word.saturating_sub(1));
+        if !self.position.calls.is_empty() {
+            field("calls", &Calls(&self.position.calls));
+        }
         for (name, [x, y, z]) in
             [("global_id", self.item.global), ("group_id", self.item.group), ("local_id", self.item.local)]
         {
@@ -178,17 +177,23 @@ impl Report {
         match &self.problem {
             Problem::Race { other, .. } => {
                 field("other_access", &Quoted(if other.writes { "write" } else { "read" }));
-                field("other_line", &other.line);
-                field("other_column", &other.column);
+                field("other_line", &other.position.line);
+                field("other_column", &other.position.column);
+                if !other.position.calls.is_empty() {
+                    field("other_calls", &Calls(&other.position.calls));
+                }
                 if let Some(Item { global: [x, y, z], .. }) = other.item {
                     field("other_global_id", &format_args!("[{x},{y},{z}]"));
                 }
             }
-            Problem::Divergence { here: Item { global: [x, y, z], .. }, elsewhere } => {
+            Problem::Divergence { here: Item { global: [x, y, z], .. }, elsewhere, .. } => {
                 field("other_global_id", &format_args!("[{x},{y},{z}]"));
-                if let Some((line, column)) = elsewhere {
-                    field("other_line", line);
-                    field("other_column", column);
+                if let Some(at) = elsewhere {
+                    field("other_line", &at.line);
+                    field("other_column", &at.column);
+                    if !at.calls.is_empty() {
+                        field("other_calls", &Calls(&at.calls));
+                    }
                 }
             }
             Problem::OutOfBounds { .. } | Problem::Uninitialized { .. } => {}
@@ -217,10 +222,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel `{}`", self.kernel)?;
-        match (self.line, self.word) {
+        match (self.position.line, self.position.word) {
             (0, 0) => {}
             (0, word) => write!(f, ", word {} of the module", word - 1)?,
-            (line, _) => write!(f, ", line {line}:{}", self.column)?,
+            (..) => write!(f, ", {}", Line(&self.position))?,
         }
         match &self.problem {
             Problem::Uninitialized { place, bytes, size } => {
@@ -232,7 +237,7 @@ impl fmt::Display for Report {
             }
             Problem::Race { place, bytes, size, other } => {
                 write!(f, ": {} of {bytes} bytes races with a ", name(self.kind))?;
-                write!(f, "{} at line {}:{}", if other.writes { "write" } else { "read" }, other.line, other.column)?;
+                write!(f, "{} at {}", if other.writes { "write" } else { "read" }, Line(&other.position))?;
                 if let Some(Item { global: [x, y, z], .. }) = other.item {
                     write!(f, " by work-item ({x}, {y}, {z})")?;
                 }
@@ -241,13 +246,14 @@ impl fmt::Display for Report {
                     write!(f, ": offset {place} in {}, which has {size} bytes", self.object)?;
                 }
             }
-            Problem::Divergence { here: Item { global: [x, y, z], .. }, elsewhere } => {
+            Problem::Divergence { in_sub_group, here: Item { global: [x, y, z], .. }, elsewhere } => {
+                let group = if *in_sub_group { "sub-group" } else { "group" };
                 write!(
                     f,
-                    ": barrier reached by work-item ({x}, {y}, {z}), but not by another one of its group, which "
+                    ": barrier reached by work-item ({x}, {y}, {z}), but not by another one of its {group}, which "
                 )?;
                 match elsewhere {
-                    Some((line, column)) => write!(f, "is at the barrier at line {line}:{column}")?,
+                    Some(position) => write!(f, "is at the barrier at {}", Line(position))?,
                     None => write!(f, "has ended")?,
                 }
             }
@@ -263,6 +269,35 @@ impl fmt::Display for Report {
         let [a, b, c] =
             [self.item.global, self.item.local, self.item.group].map(|[x, y, z]| format!("({x}, {y}, {z})"));
         write!(f, "; work-item {a} (local {b}, group {c})")
+    }
+}
+
+/// The line of a position, and the calls that lead to it.
+struct Line<'a>(&'a Position);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Position { line, column, calls, .. } = self.0;
+        write!(f, "line {line}:{column}")?;
+        for (index, CallSite { callee, line, column }) in calls.iter().enumerate() {
+            let separator = if index == 0 { " (" } else { ", " };
+            write!(f, "{separator}in `{callee}`, called at line {line}:{column}")?;
+        }
+        if calls.is_empty() { Ok(()) } else { f.write_str(")") }
+    }
+}
+
+/// Calls as an array of JSON.
+struct Calls<'a>(&'a [CallSite]);
+
+impl fmt::Display for Calls<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('[')?;
+        for (index, CallSite { callee, line, column }) in self.0.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{{\"function\":{},\"line\":{line},\"column\":{column}}}", Quoted(callee))?;
+        }
+        f.write_char(']')
     }
 }
 
@@ -311,9 +346,7 @@ mod tests {
             kind: SiteKind::Load,
             object: "argument 0 `a`".to_owned(),
             item: Item { global: [7, 0, 0], group: [1, 0, 0], local: [3, 0, 0] },
-            line: 3,
-            column: 9,
-            word: 100,
+            position: Position { word: 100, line: 3, column: 9, calls: Vec::new() },
         };
         assert_eq!(
             report.to_string(),
@@ -326,5 +359,15 @@ mod tests {
             "{json}"
         );
         assert!(json.contains("\"offset\":-4,\"object_bytes\":16"), "{json}");
+        let call = |callee: &str, line| CallSite { callee: callee.to_owned(), line, column: 5 };
+        let report =
+            Report { position: Position { calls: vec![call("f", 12), call("g", 20)], ..report.position }, ..report };
+        let text = report.to_string();
+        assert!(
+            text.starts_with("kernel `k\"`, line 3:9 (in `f`, called at line 12:5, in `g`, called at line 20:5): load"),
+            "{text}"
+        );
+        let json = report.to_json();
+        assert!(json.contains("\"calls\":[{\"function\":\"f\",\"line\":12,\"column\":5},{"), "{json}");
     }
 }

@@ -15,7 +15,8 @@ use crate::error::ClError::{InvalidContext, InvalidGlobalWorkSize, InvalidKernel
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{InArray, OutArray};
-use crate::object::kernel::{self, Kernel, PreparedArgs, place};
+use crate::object::kernel::{Kernel, PreparedArgs, place};
+use crate::object::launch_limits;
 use crate::object::queue::Queue;
 
 /// `clEnqueueNDRangeKernel`
@@ -103,7 +104,7 @@ pub fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
 /// The requirements of the kernel and the queue's device.
 pub fn demands(queue: &Queue, kernel: &Kernel) -> Demands {
     let uniform = kernel.executable().uniform_work_groups;
-    kernel::demands(kernel.info(), uniform, queue.device().units().1, limits())
+    launch_limits::demands(kernel.info(), uniform, queue.device().units().1, limits())
 }
 
 /// The kernel's arguments, after checking the rules for kernel and queue.

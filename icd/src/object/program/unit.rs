@@ -14,7 +14,7 @@ use clift_runtime::pool;
 
 use crate::caps::limits;
 use crate::frontend::{Attempt, BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
-use crate::object::kernel;
+use crate::object::launch_limits;
 
 /// One module and its origin.
 #[derive(Debug)]
@@ -256,7 +256,7 @@ fn children(program: &clift_jit::Program, uniform: bool, precise_errors: bool) -
         resources: kernel.resources,
         captures_bytes: kernel.args.first().map_or(0, |captures| captures.slot.size),
         locals: locals(kernel),
-        demands: kernel::demands(kernel, uniform, pool::worker_count(), limits),
+        demands: launch_limits::demands(kernel, uniform, pool::worker_count(), limits),
         preferred_multiple: limits.preferred_multiple().max(kernel.resources.width as usize) as u64,
         enqueues: kernel.enqueues,
         cost: Arc::default(),

@@ -11,6 +11,7 @@ use crate::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use crate::entities::{Block, Func, Global};
 use crate::function::Function;
 use crate::inst::{Imm, MemScope};
+use crate::meeting::Meeting;
 use crate::module::Module;
 use crate::ops::Opcode;
 use crate::types::Space;
@@ -145,10 +146,7 @@ fn prepare(func: &Function) -> PreparedFunction {
 /// Whether a function has collective operations of sub-groups.
 fn has_sub_group_op(func: &Function) -> bool {
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    insts.map(|&inst| func.dfg.inst(inst)).any(|data| match &data.imm {
-        Imm::Group(info) => info.scope == MemScope::SubGroup,
-        _ => matches!(data.op, Opcode::GroupBallot | Opcode::GroupShuffle),
-    })
+    insts.map(|&inst| func.dfg.inst(inst).meeting()).any(|at| at == Some(Meeting::Exchange(MemScope::SubGroup)))
 }
 
 fn calls(func: &Function, count: usize) -> Vec<Func> {

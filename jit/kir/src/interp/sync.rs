@@ -10,7 +10,8 @@ use super::step::{Frame, LaneVec, Machine, Thread};
 use crate::entities::{Func, Inst};
 use crate::eval::{combine, identity};
 use crate::inst::{BarrierInfo, Imm, InstData, MemScope, SpaceSet};
-use crate::ops::Opcode;
+use crate::meeting::Meeting;
+use crate::ops::{CollectiveOp, OpClass, Opcode};
 use crate::types::Elem;
 
 /// A work-item.
@@ -47,15 +48,12 @@ impl SyncPoint {
         let Some(frame) = thread.frames.last() else { unreachable!("broken invariant: waiting without a frame") };
         let inst = frame.inst();
         let data = frame.func.dfg.inst(inst);
-        let scope = match &data.imm {
-            Imm::Barrier(info) if data.op == Opcode::NamedBarrier => {
-                return SyncPoint::Named(frame.scalar(data.args[0]), *info);
-            }
-            Imm::Barrier(info) => return SyncPoint::Barrier(*info),
-            Imm::Group(info) => info.scope,
-            _ => MemScope::SubGroup,
-        };
-        SyncPoint::Operation { func: frame.id, inst, scope }
+        match data.meeting() {
+            Some(Meeting::Barrier(info)) => SyncPoint::Barrier(info),
+            Some(Meeting::NamedBarrier(info)) => SyncPoint::Named(frame.scalar(data.args[0]), info),
+            Some(Meeting::Exchange(scope)) => SyncPoint::Operation { func: frame.id, inst, scope },
+            None => unreachable!("broken invariant: waiting at {}", data.op.info().name),
+        }
     }
 
     fn same(self, other: SyncPoint) -> bool {
@@ -270,11 +268,14 @@ fn exchange(members: &mut [Option<&mut Thread<'_>>]) {
     let result = func.dfg.result(inst);
     let values: Vec<Option<LaneVec>> =
         frames.iter().map(|frame| frame.as_ref().map(|frame| frame.lanes_vec(data.args[0]))).collect();
-    let results: Vec<LaneVec> = match data.op {
-        Opcode::GroupReduce | Opcode::GroupScan | Opcode::GroupScanExclusive => {
+    let OpClass::Collective(op) = data.op.class() else {
+        unreachable!("broken invariant: {} is not a collective operation", data.op.info().name)
+    };
+    let results: Vec<LaneVec> = match op {
+        CollectiveOp::GroupReduce | CollectiveOp::GroupScan | CollectiveOp::GroupScanExclusive => {
             combined(data, func.dfg.ty(result).elem, &values)
         }
-        Opcode::GroupBallot => {
+        CollectiveOp::GroupBallot => {
             let mut words = [0u64; 4];
             for (i, value) in values.iter().enumerate() {
                 if value.as_ref().is_some_and(|lanes| lanes[0] & 1 == 1)
@@ -285,13 +286,13 @@ fn exchange(members: &mut [Option<&mut Thread<'_>>]) {
             }
             vec![LaneVec::from_slice(&words); values.len()]
         }
-        Opcode::GroupShuffle => {
+        CollectiveOp::GroupShuffle => {
             let number = |frame: &Option<&mut Frame<'_>>| frame.as_ref().map(|frame| frame.scalar(data.args[1]));
             let pick = |number: Option<u64>| values.get(number? as usize).cloned().flatten();
             let own = values.iter();
             frames.iter().zip(own).map(|(frame, own)| pick(number(frame)).or(own.clone()).unwrap_or_default()).collect()
         }
-        op => unreachable!("broken invariant: {op:?} is not a collective operation"),
+        CollectiveOp::PackAny => unreachable!("broken invariant: nobody waits at {op:?}"),
     };
     for (frame, lanes) in frames.iter_mut().zip(&results) {
         if let Some(frame) = frame {

@@ -8,7 +8,7 @@ use super::literal::{read_int, read_lane};
 use super::parser::{Parser, Result1};
 use crate::dfg::ConstData;
 use crate::entities::{Block, Inst, Slot, Value};
-use crate::function::{Function, Loc, SlotData, Stage};
+use crate::function::{Function, InlinedCall, Loc, SlotData, Stage};
 use crate::inst::{
     AtomicInfo, AtomicOp, BarrierInfo, BlockCall, Convert, FloatCond, FpFlags, GroupInfo, ImageDims, ImageFlags,
     ImageInfo, Imm, InstData, IntCond, MemInfo, MemOrder, MemScope, Operands, Rounding, SpaceSet, SwitchData,
@@ -42,6 +42,11 @@ pub(super) fn read_function(p: &mut Parser<'_>) -> Result1<(Option<u32>, Functio
             let offset = p.int("the offset of an argument")?;
             reader.func.noalias_args.push(offset);
             p.end_of_line()?;
+        } else if p.accept_word("inlined") {
+            let callee = p.string()?;
+            let loc = loc(p)?;
+            reader.func.inlined_calls.push(InlinedCall { callee, loc });
+            p.end_of_line()?;
         } else if p.accept_word("slot") {
             reader.slot(p)?;
         } else if let Some(block) = p.accept_id('b') {
@@ -53,6 +58,22 @@ pub(super) fn read_function(p: &mut Parser<'_>) -> Result1<(Option<u32>, Functio
     p.end_of_line()?;
     reader.resolve(p)?;
     Ok((number, reader.func))
+}
+
+/// Reads a position, if there is one.
+fn loc(p: &mut Parser<'_>) -> Result1<Loc> {
+    let mut loc = Loc::default();
+    if p.accept(Token::At) {
+        loc.word = p.int("a word offset")?;
+        p.expect(Token::Colon)?;
+        loc.line = p.int("a line")?;
+        p.expect(Token::Colon)?;
+        loc.column = p.int("a column")?;
+        if p.accept(Token::Colon) {
+            loc.call = p.int("the number of an inlined call")?;
+        }
+    }
+    Ok(loc)
 }
 
 /// A function being read. Until [`Reader::resolve`], operands and targets hold the numbers of the text.
@@ -170,14 +191,7 @@ impl Reader {
             ImmKind::Switch => Imm::Switch(Box::new(switch(p, &mut places)?)),
             _ => imm,
         };
-        let mut loc = Loc::default();
-        if p.accept(Token::At) {
-            loc.word = p.int("a word offset")?;
-            p.expect(Token::Colon)?;
-            loc.line = p.int("a line")?;
-            p.expect(Token::Colon)?;
-            loc.column = p.int("a column")?;
-        }
+        let loc = loc(p)?;
         p.end_of_line()?;
 
         let types: Vec<Type> = results.iter().map(|r| r.ty).collect();

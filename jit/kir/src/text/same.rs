@@ -36,6 +36,12 @@ pub fn same_function(a: &Function, b: &Function) -> Result<(), String> {
     if a.name != b.name || a.stage != b.stage || a.returns != b.returns {
         return Err(format!("different heads of {} and {}", a.name, b.name));
     }
+    if a.noalias_args != b.noalias_args {
+        return Err("different arguments without aliases".to_owned());
+    }
+    if a.inlined_calls != b.inlined_calls {
+        return Err("different inlined calls".to_owned());
+    }
     if a.slots != b.slots {
         return Err("different slots".to_owned());
     }

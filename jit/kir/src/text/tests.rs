@@ -31,11 +31,13 @@ b0(v0: i32, v1 "a name": f32x3):
 }
 
 function f1 "kernel \"k\"" canonical {
+    inlined "f" @9:2:1
+    inlined "g"
     slot s0 size 64 align 16
     slot s1 size 0 align 1
 b7:
     v10 "gid": i64 = global_id 2 @17:3:4
-    v11: ptr(global) = arg 16
+    v11: ptr(global) = arg 16 @21:7:2:1
     v12: ptr(global) = addr scale 4 disp -8 v11, v10
     v13: ptr(global) = addr v11
     v14: f32x3 = load align 4 volatile invariant alias 3 v12
@@ -75,6 +77,9 @@ fn everything_round_trips() {
     let func = &module.funcs.values().nth(1).unwrap();
     assert_eq!(func.name, "kernel \"k\"");
     assert_eq!(func.next_barrier, 6);
+    let (_, call) = func.locs.iter().find(|(_, loc)| loc.call > 0).unwrap();
+    let calls: Vec<_> = func.calls_of(*call).map(|call| (call.callee.as_str(), call.loc.line)).collect();
+    assert_eq!(calls, [("f", 2)]);
     let alone = func.to_string();
     super::same_function(func, &parse_function(&alone).unwrap()).unwrap();
 }

@@ -93,6 +93,12 @@ fn write_function(f: &mut Formatter<'_>, func: &Function, id: Option<&dyn Displa
     for offset in &func.noalias_args {
         writeln!(f, "    noalias {offset}")?;
     }
+    for call in &func.inlined_calls {
+        f.write_str("    inlined ")?;
+        write_string(f, &call.callee)?;
+        write_loc(f, call.loc)?;
+        f.write_str("\n")?;
+    }
     for (slot, data) in &func.slots {
         writeln!(f, "    slot {slot} size {} align {}", data.size, data.align)?;
     }
@@ -100,6 +106,15 @@ fn write_function(f: &mut Formatter<'_>, func: &Function, id: Option<&dyn Displa
         write_block(f, func, block)?;
     }
     f.write_str("}\n")
+}
+
+/// A position, with a leading space; nothing if it is not known.
+fn write_loc(f: &mut Formatter<'_>, loc: Loc) -> fmt::Result {
+    if loc == Loc::default() {
+        return Ok(());
+    }
+    write!(f, " @{}:{}:{}", loc.word, loc.line, loc.column)?;
+    if loc.call != 0 { write!(f, ":{}", loc.call) } else { Ok(()) }
 }
 
 fn write_block(f: &mut Formatter<'_>, func: &Function, block: Block) -> fmt::Result {
@@ -199,10 +214,7 @@ impl Display for InstText<'_> {
             | Imm::Barrier(_) => {}
         }
         let loc = self.func.locs[self.inst];
-        if loc != Loc::default() {
-            write!(f, " @{}:{}:{}", loc.word, loc.line, loc.column)?;
-        }
-        Ok(())
+        write_loc(f, loc)
     }
 }
 

@@ -101,7 +101,7 @@ pub fn function(module: &Module, func: &Function) -> Result<(), VerifyErrors> {
     Err(VerifyErrors(report.errors))
 }
 
-/// Checks all functions, variables and kernels. From *canonical* on, functions that are no kernels may have lost their
+/// Checks all functions, variables and kernels. From *canonical* on, functions that are not kernels may have lost their
 /// bodies: they live on in their callers.
 ///
 /// # Errors

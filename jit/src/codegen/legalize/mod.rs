@@ -17,8 +17,8 @@
 //!
 //! The ops are split by class. This file has the driver and the parts. [`arith`] has lane-wise ops, [`vector`] expansions of
 //! integer ops on vectors, [`divide`] divisions, [`float`] expansions for `f16` and for rounding modes. [`lanes`] has movement
-//! between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`] masked accesses that the backend supports, [`atomic`]
-//! atomics. [`control`] has control flow and calls.
+//! between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`] masked and scattered accesses that the backend supports,
+//! [`lane_accesses`] those that it does not, [`atomic`] atomics. [`control`] has control flow and calls.
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`]) and general optimizations.
 
@@ -29,6 +29,7 @@ mod divide;
 mod divide_floats;
 mod float;
 mod forwarding;
+mod lane_accesses;
 mod lanes;
 mod masked;
 mod memory;

@@ -4,7 +4,9 @@
 //! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested.
 
 use clift_kir::clone::BodyCloner;
-use clift_kir::{Block, BlockCall, Builder, Func, Function, Imm, Inst, InstData, Module, Opcode, Slot, Value};
+use clift_kir::{
+    Block, BlockCall, Builder, Func, Function, Imm, InlinedCall, Inst, InstData, Loc, Module, Opcode, Slot, Value,
+};
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
@@ -22,8 +24,14 @@ pub(super) fn called(func: &Function) -> impl Iterator<Item = Func> + '_ {
     })
 }
 
-/// Replaces the calls in a function of all functions except those to `keep`, also the calls in what is copied.
-pub(super) fn into(module: &mut Module, id: Func, keep: &dyn Fn(Func) -> bool) -> Result<(), BuildError> {
+/// Replaces the calls in a function of all functions except those to `keep`, also the calls in what is copied. `keeps_positions`:
+/// whether the copies know the calls that they come from.
+pub(super) fn into(
+    module: &mut Module,
+    id: Func,
+    keep: &dyn Fn(Func) -> bool,
+    keeps_positions: bool,
+) -> Result<(), BuildError> {
     if called(&module.funcs[id]).all(keep) {
         return Ok(());
     }
@@ -63,11 +71,15 @@ pub(super) fn into(module: &mut Module, id: Func, keep: &dyn Fn(Func) -> bool) -
                 results.insert(result, param);
             }
             let args = func.dfg.inst(inst).args.clone();
-            let copies = copy_body(&mut func, body, next);
+            let first = func.inlined_calls.len();
+            let loc = func.locs[inst];
+            if keeps_positions {
+                add_calls(&mut func, body, loc);
+            }
+            let copies = copy_body(&mut func, body, next, keeps_positions.then_some(first));
             let Some(&(entry, _)) = copies.first() else {
                 unreachable!("broken invariant: function `{}` has no body", body.name)
             };
-            let loc = func.locs[inst];
             let jump = func.dfg.make_inst(jump_to(entry, args.to_vec()), &[]);
             func.locs[jump] = loc;
             func.layout.append_inst(at, jump);
@@ -91,9 +103,22 @@ fn jump_to(block: Block, args: Vec<Value>) -> InstData {
     InstData { op: Opcode::Jump, args: Default::default(), imm: Imm::Jump(BlockCall::new(block, &args)) }
 }
 
+/// Adds a call of `body` at a position to the inlined calls, and then those that the body contains.
+fn add_calls(func: &mut Function, body: &Function, at: Loc) {
+    let first = func.inlined_calls.len();
+    func.inlined_calls.push(InlinedCall { callee: body.name.clone(), loc: at });
+    let inner = body.inlined_calls.iter();
+    func.inlined_calls.extend(inner.map(|call| InlinedCall { loc: in_call(call.loc, first), ..call.clone() }));
+}
+
+/// A position in a body whose call is at an index of the inlined calls.
+fn in_call(loc: Loc, first: usize) -> Loc {
+    Loc { call: first as u32 + 1 + loc.call, ..loc }
+}
+
 /// Copies a callee's blocks; returns become jumps to `next`. Returns the copies with the instructions that belong in them. The
-/// entry comes first; its parameters are those of the callee.
-fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, Vec<Inst>)> {
+/// entry comes first; its parameters are those of the callee. `first` is the index of the call if it is kept.
+fn copy_body(func: &mut Function, body: &Function, next: Block, first: Option<usize>) -> Vec<(Block, Vec<Inst>)> {
     let mut cloner = BodyCloner::new(body);
     let slots: Vec<Slot> = body.slots.values().map(|&data| func.slots.push(data)).collect();
     let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
@@ -120,7 +145,7 @@ fn copy_body(func: &mut Function, body: &Function, next: Block) -> Vec<(Block, V
             }
             let is_return = data.op == Opcode::Ret;
             let copy = cloner.inst(func, inst, data);
-            func.locs[copy] = body.locs[inst];
+            func.locs[copy] = first.map_or(body.locs[inst], |first| in_call(body.locs[inst], first));
             insts.push(copy);
             if is_return {
                 returns.push(copy);
@@ -155,6 +180,7 @@ pub(super) fn compacted(func: &Function) -> Function {
     let mut new = Function::new(func.name.clone(), &func.returns);
     (new.stage, new.next_barrier) = (func.stage, func.next_barrier);
     new.noalias_args.clone_from(&func.noalias_args);
+    new.inlined_calls.clone_from(&func.inlined_calls);
     let mut cloner = BodyCloner::new(func);
     let mut slots: FxHashMap<Slot, Slot> = FxHashMap::default();
     for &block in func.layout.blocks() {

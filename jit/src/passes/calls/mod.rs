@@ -51,6 +51,8 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) limit: Option<usize>,
     /// Whether a kernel, given by its number, may call functions.
     pub(crate) may_call: &'a dyn Fn(usize) -> bool,
+    /// Whether inlined instructions know the calls that they come from ([`Function::inlined_calls`]).
+    pub(crate) keeps_positions: bool,
     /// Optimizes a function of the module.
     pub(crate) optimize: &'a dyn Fn(&Module, &mut Function, Effort) -> Result<(), BuildError>,
 }
@@ -68,14 +70,15 @@ pub(crate) fn run(module: &mut Module, policy: &CallPolicy<'_>) -> Result<Vec<Ca
     if callers.iter().any(|&kernel| graph.inlined_size(kernel) > limit) {
         let least = if limit == 0 { 0 } else { SMALL };
         for func in graph.bottom_up() {
-            inline::into(module, func, &|callee| graph.is_candidate(callee))?;
+            inline::into(module, func, &|callee| graph.is_candidate(callee), policy.keeps_positions)?;
             optimize(module, func, policy, Effort::Part)?;
             graph.optimized(module, func, least);
         }
         called = call_functions(module, &graph, &callers, limit, policy)?;
     }
     for &kernel in &kernels {
-        inline::into(module, kernel, &|callee| called.iter().any(|known| known.func == callee))?;
+        let is_called = |callee| called.iter().any(|known| known.func == callee);
+        inline::into(module, kernel, &is_called, policy.keeps_positions)?;
     }
     for (id, func) in module.funcs.iter_mut() {
         if !kernels.contains(&id) && !called.iter().any(|known| known.func == id) {
@@ -88,7 +91,12 @@ pub(crate) fn run(module: &mut Module, policy: &CallPolicy<'_>) -> Result<Vec<Ca
 
 /// Inlines all calls in all kernels. All other functions lose their bodies.
 pub(super) fn inline_all(module: &mut Module) -> Result<(), BuildError> {
-    let policy = CallPolicy { limit: Some(usize::MAX), may_call: &|_| false, optimize: &|_, _, _| Ok(()) };
+    let policy = CallPolicy {
+        limit: Some(usize::MAX),
+        may_call: &|_| false,
+        keeps_positions: false,
+        optimize: &|_, _, _| Ok(()),
+    };
     run(module, &policy).map(|_| ())
 }
 
@@ -114,10 +122,11 @@ fn call_functions(
         let mut copy = module.funcs[func].clone();
         copy.name += " (called)";
         let id = module.funcs.push(copy);
-        inline::into(module, id, &|callee| {
+        let is_called = |callee| {
             chosen.iter().any(|(_, functions)| functions.contains(&callee))
                 || made.iter().any(|known| known.func == callee)
-        })?;
+        };
+        inline::into(module, id, &is_called, policy.keeps_positions)?;
         record::lower_calls(module, id, &records);
         let layout = record::lower_signature(&mut module.funcs[id]);
         optimize(module, id, policy, Effort::Whole)?;
@@ -127,9 +136,8 @@ fn call_functions(
         made.push(function);
     }
     for (kernel, functions) in &chosen {
-        inline::into(module, *kernel, &|callee| {
-            functions.contains(&callee) || made.iter().any(|known| known.func == callee)
-        })?;
+        let is_called = |callee| functions.contains(&callee) || made.iter().any(|known| known.func == callee);
+        inline::into(module, *kernel, &is_called, policy.keeps_positions)?;
         record::lower_calls(module, *kernel, &records);
     }
     Ok(made)

@@ -15,10 +15,12 @@
 use clift_kir::analysis::LoopId;
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::BlockCall;
-use clift_kir::{AtomicOp, Block, FloatCond, Function, Imm, Inst, IntCond, MemScope, Opcode, Space, Value};
+use clift_kir::ops::{MemoryOp, OpClass};
+use clift_kir::{
+    AtomicOp, BarrierInfo, Block, FloatCond, Function, Imm, Inst, IntCond, Meeting, MemScope, Opcode, Space, Value,
+};
 use rustc_hash::FxHashSet;
 
-use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::NormalForm;
 
 /// How surely a loop waits for others.
@@ -48,9 +50,18 @@ pub(super) fn shared_space(func: &Function, inst: Inst) -> Option<Space> {
 /// Whether an instruction reads shared memory by an atomic or volatile access.
 pub(crate) fn is_ordered_read(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
-    let reads = match (data.op, &data.imm) {
-        (Opcode::Load, Imm::Mem(mem)) => mem.volatile,
-        (op, _) => matches!(op, Opcode::AtomicLoad | Opcode::AtomicRmw | Opcode::AtomicCmpxchg),
+    let OpClass::Memory(op) = data.op.class() else { return false };
+    let is_volatile = || matches!(&data.imm, Imm::Mem(mem) if mem.volatile);
+    let reads = match op {
+        MemoryOp::Load | MemoryOp::MaskedLoad | MemoryOp::Gather => is_volatile(),
+        MemoryOp::AtomicLoad | MemoryOp::AtomicRmw | MemoryOp::AtomicCmpxchg => true,
+        MemoryOp::Store
+        | MemoryOp::MaskedStore
+        | MemoryOp::Scatter
+        | MemoryOp::Memcpy
+        | MemoryOp::Memset
+        | MemoryOp::AtomicStore
+        | MemoryOp::Fence => false,
     };
     reads && shared_space(func, inst).is_some()
 }
@@ -63,11 +74,12 @@ pub(crate) fn may_poll(func: &Function) -> bool {
 
 /// Whether all work-items of a group wait for each other at an instruction.
 pub(super) fn synchronizes_group(func: &Function, inst: Inst) -> bool {
-    let data = func.dfg.inst(inst);
-    match &data.imm {
-        Imm::Barrier(info) => class(data.op) == Class::NamedBarrier || info.execution == MemScope::WorkGroup,
-        Imm::Group(info) => info.scope == MemScope::WorkGroup,
-        _ => false,
+    match func.dfg.inst(inst).meeting() {
+        Some(Meeting::Barrier(BarrierInfo { execution: scope, .. }) | Meeting::Exchange(scope)) => {
+            scope == MemScope::WorkGroup
+        }
+        Some(Meeting::NamedBarrier(_)) => true,
+        None => false,
     }
 }
 

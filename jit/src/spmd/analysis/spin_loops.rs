@@ -12,7 +12,7 @@
 
 use clift_kir::analysis::DomTree;
 use clift_kir::ops::Effects;
-use clift_kir::{Block, Function, Imm, Inst, Loc, MemScope, Opcode};
+use clift_kir::{Block, Function, Imm, Inst, Loc, Meeting, MemScope, Opcode};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashSet;
 
@@ -42,11 +42,10 @@ pub(crate) fn find_blocking_read(normal: &NormalForm, divergence: &Divergence) -
 
 /// Whether the lanes of a pack wait for each other at an instruction.
 fn synchronizes_lanes(func: &Function, inst: Inst) -> bool {
-    let data = func.dfg.inst(inst);
-    let scope = match &data.imm {
-        Imm::Barrier(info) => info.execution,
-        Imm::Group(info) => info.scope,
-        _ => return false,
+    let scope = match func.dfg.inst(inst).meeting() {
+        Some(Meeting::Barrier(info) | Meeting::NamedBarrier(info)) => info.execution,
+        Some(Meeting::Exchange(scope)) => scope,
+        None => return false,
     };
     match scope {
         MemScope::WorkItem => false,

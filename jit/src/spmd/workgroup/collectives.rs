@@ -8,6 +8,7 @@
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::identity;
+use clift_kir::ops::{CollectiveOp, OpClass};
 use clift_kir::{
     AtomicOp, Builder, Function, GroupInfo, Imm, Inst, InstData, KernelData, MemScope, Opcode, Space, Type,
 };
@@ -41,13 +42,10 @@ impl Collective {
     /// The collective operation of a work-group that an instruction is, if it is one.
     pub(crate) fn of(func: &Function, inst: Inst) -> Option<Collective> {
         let data = func.dfg.inst(inst);
-        let kind = kind(data.op)?;
-        match &data.imm {
-            Imm::Group(GroupInfo { scope: MemScope::WorkGroup, op, cluster: _ }) => {
-                Some(Collective { inst, op: *op, kind })
-            }
-            _ => None,
-        }
+        let OpClass::Collective(op) = data.op.class() else { return None };
+        let kind = kind(op)?;
+        let &Imm::Group(GroupInfo { scope: MemScope::WorkGroup, op, cluster: _ }) = &data.imm else { return None };
+        Some(Collective { inst, op, kind })
     }
 
     /// The identity, with which combining begins.
@@ -112,14 +110,14 @@ pub(crate) fn may_coalesce_groups(func: &Function, kernel: &KernelData) -> bool 
     })
 }
 
-fn kind(op: Opcode) -> Option<CollectiveKind> {
-    [
-        (Opcode::GroupReduce, CollectiveKind::Reduction),
-        (Opcode::GroupScan, CollectiveKind::InclusiveScan),
-        (Opcode::GroupScanExclusive, CollectiveKind::ExclusiveScan),
-    ]
-    .into_iter()
-    .find_map(|(known, kind)| (known == op).then_some(kind))
+/// Which operands the result of an operation that combines values combines.
+fn kind(op: CollectiveOp) -> Option<CollectiveKind> {
+    match op {
+        CollectiveOp::GroupReduce => Some(CollectiveKind::Reduction),
+        CollectiveOp::GroupScan => Some(CollectiveKind::InclusiveScan),
+        CollectiveOp::GroupScanExclusive => Some(CollectiveKind::ExclusiveScan),
+        CollectiveOp::PackAny | CollectiveOp::GroupBallot | CollectiveOp::GroupShuffle => None,
+    }
 }
 
 /// Replaces the operations of sub-groups for sub-groups of one work-item: the result is the work-item's own operand.
@@ -128,22 +126,26 @@ pub(crate) fn lower_for_single_lane(func: &mut Function) {
     for block in func.layout.blocks().to_vec() {
         for inst in func.layout.insts(block).to_vec() {
             let data = func.dfg.inst(inst).clone();
-            let Some(result) = func.dfg.single_result(inst) else { continue };
-            match (&data.imm, kind(data.op)) {
-                (Imm::Group(info), Some(kind)) if info.scope == MemScope::SubGroup => match kind {
-                    CollectiveKind::Reduction | CollectiveKind::InclusiveScan => replacements.set(result, data.args[0]),
-                    CollectiveKind::ExclusiveScan => {
-                        let ty = func.dfg.ty(result);
-                        let start = func.dfg.make_const(ConstData::splat(ty, identity(info.op, ty.elem)));
-                        let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(start) };
-                        func.dfg.replace_inst(inst, data);
-                        continue;
-                    }
-                },
-                _ if data.op == Opcode::GroupShuffle || data.op == Opcode::PackAny => {
-                    replacements.set(result, data.args[0])
+            let OpClass::Collective(op) = data.op.class() else { continue };
+            let combined = if let Imm::Group(info) = &data.imm { Some(info) } else { None };
+            if combined.is_some_and(|info| info.scope != MemScope::SubGroup) {
+                continue;
+            }
+            let result = func.dfg.result(inst);
+            match op {
+                CollectiveOp::GroupReduce
+                | CollectiveOp::GroupScan
+                | CollectiveOp::GroupShuffle
+                | CollectiveOp::PackAny => replacements.set(result, data.args[0]),
+                CollectiveOp::GroupScanExclusive => {
+                    let Some(info) = combined else { continue };
+                    let ty = func.dfg.ty(result);
+                    let start = func.dfg.make_const(ConstData::splat(ty, identity(info.op, ty.elem)));
+                    let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(start) };
+                    func.dfg.replace_inst(inst, data);
+                    continue;
                 }
-                _ if data.op == Opcode::GroupBallot => {
+                CollectiveOp::GroupBallot => {
                     let index = func.layout.insts(block).iter().position(|&i| i == inst).unwrap_or(0);
                     let mut b = Builder::before(func, block, index);
                     let bit = b.cast(Opcode::Zext, data.args[0], Type::I32);
@@ -151,7 +153,6 @@ pub(crate) fn lower_for_single_lane(func: &mut Function) {
                     let words = b.vec(&[bit, zero, zero, zero]);
                     replacements.set(result, words);
                 }
-                _ => continue,
             }
             func.layout.remove_inst(inst);
         }

@@ -123,4 +123,27 @@ pub(super) const CASES: &[Case] = &[
         &[Ints(64)],
         "in local variable `",
     ),
+    race(
+        "functions_without_a_barrier",
+        "void put(local int *tile, int i, int value) {
+    tile[i] = value;
+}
+int get(local int *tile, int i) {
+    return tile[i]; // BUG
+}
+void step(local int *tile, int l) {
+    put(tile, l, l);
+}
+kernel void KERNEL(global int *out) {
+    local int tile[32];
+    int l = get_local_id(0);
+    step(tile, l);
+#ifndef BUG
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    out[get_global_id(0)] = get(tile, 31 - l);
+}",
+        &[Ints(64)],
+        "(in `put`, called at line 8:9, in `step`, called at line 13:10)",
+    ),
 ];

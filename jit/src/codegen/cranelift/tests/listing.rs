@@ -16,10 +16,10 @@ fn locations_labels_and_constants() {
     kernel.repeat(10, |kernel, index| {
         let ty = Type::vector(clift_kir::Elem::I32, 4);
         let mut b = kernel.at();
-        b.set_loc(Loc { word: 3, line: 12, column: 5 });
+        b.set_loc(Loc { word: 3, line: 12, column: 5, call: 0 });
         let address = b.addr(pointer, Some(index), 16, 0);
         let value = b.load(ty, address, MemInfo::aligned(4));
-        b.set_loc(Loc { word: 4, line: 13, column: 1 });
+        b.set_loc(Loc { word: 4, line: 13, column: 1, call: 0 });
         let seven = b.iconst(ty, 7);
         let sum = b.int2(Opcode::Iadd, value, seven);
         b.store(address, sum, MemInfo::aligned(4));

@@ -6,7 +6,7 @@
 use clift_kir::dfg::ConstData;
 use clift_kir::eval::{LaneCx, identity};
 use clift_kir::inst::Imm;
-use clift_kir::ops::Meaning;
+use clift_kir::ops::{CollectiveOp, Meaning, OpClass};
 use clift_kir::{AtomicOp, Elem, GroupInfo, Inst, IntCond, MemScope, Opcode, Type, Value};
 use smallvec::SmallVec;
 
@@ -23,23 +23,29 @@ impl Widener<'_> {
         let func = self.func;
         let data = func.dfg.inst(inst);
         let result = func.dfg.result(inst);
-        let form = match (data.op, &data.imm) {
-            (Opcode::GroupReduce, &Imm::Group(info)) if info.cluster == 0 || info.cluster >= self.width => {
-                self.reduction(data.args[0], info, mask)
+        let OpClass::Collective(op) = data.op.class() else {
+            unreachable!("broken invariant: {} is not a collective operation", data.op.info().name)
+        };
+        let info = || match data.imm {
+            Imm::Group(info) => info,
+            ref imm => unreachable!("broken invariant: {op:?} with {imm:?}"),
+        };
+        let form = match op {
+            CollectiveOp::GroupReduce if info().cluster == 0 || info().cluster >= self.width => {
+                self.reduction(data.args[0], info(), mask)
             }
-            (Opcode::GroupReduce, &Imm::Group(info)) => {
+            CollectiveOp::GroupReduce => {
+                let info = info();
                 let packs = self.with_identity_where_inactive(data.args[0], info.op, mask);
                 WideForm::Packs(
                     packs.into_iter().map(|pack| self.reduce_clusters(pack, info.op, info.cluster)).collect(),
                 )
             }
-            (Opcode::GroupScan | Opcode::GroupScanExclusive, &Imm::Group(info)) => {
-                self.scan(data.args[0], info, data.op == Opcode::GroupScanExclusive, mask)
-            }
-            (Opcode::PackAny, _) => WideForm::Uniform(self.vote(data.args[0], mask)),
-            (Opcode::GroupBallot, _) => WideForm::Uniform(self.ballot(data.args[0], mask)),
-            (Opcode::GroupShuffle, _) => self.exchange(data.args[0], data.args[1]),
-            (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} is not a collective operation"),
+            CollectiveOp::GroupScan => self.scan(data.args[0], info(), false, mask),
+            CollectiveOp::GroupScanExclusive => self.scan(data.args[0], info(), true, mask),
+            CollectiveOp::PackAny => WideForm::Uniform(self.vote(data.args[0], mask)),
+            CollectiveOp::GroupBallot => WideForm::Uniform(self.ballot(data.args[0], mask)),
+            CollectiveOp::GroupShuffle => self.exchange(data.args[0], data.args[1]),
         };
         self.set(result, form);
     }

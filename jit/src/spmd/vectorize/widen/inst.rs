@@ -1,6 +1,7 @@
 //! Instructions without effects: leaves, queries, lane-wise ops, components of OpenCL vectors.
 
 use clift_kir::inst::Imm;
+use clift_kir::ops::{LaneOp, OpClass};
 use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
@@ -267,25 +268,28 @@ impl Widener<'_> {
         let ty = func.dfg.ty(func.dfg.result(inst));
         let count = ty.lanes() as usize;
         let first = self.packs(data.args[0]);
-        match (data.op, &data.imm) {
-            (Opcode::Splat, _) => std::iter::repeat_n(first[0], count).collect(),
-            (Opcode::Vec, _) => data.args.iter().map(|&arg| self.packs(arg)[0]).collect(),
-            (Opcode::Extract, &Imm::Lane(lane)) => smallvec![first[usize::from(lane)]],
-            (Opcode::Insert, &Imm::Lane(lane)) => {
+        let OpClass::Lane(op) = data.op.class() else {
+            unreachable!("broken invariant: {} on components", data.op.info().name)
+        };
+        match (op, &data.imm) {
+            (LaneOp::Splat, _) => std::iter::repeat_n(first[0], count).collect(),
+            (LaneOp::Vec, _) => data.args.iter().map(|&arg| self.packs(arg)[0]).collect(),
+            (LaneOp::Extract, &Imm::Lane(lane)) => smallvec![first[usize::from(lane)]],
+            (LaneOp::Insert, &Imm::Lane(lane)) => {
                 let mut packs = first;
                 packs[usize::from(lane)] = self.packs(data.args[1])[0];
                 packs
             }
-            (Opcode::Shuffle, Imm::Lanes(lanes)) => {
+            (LaneOp::Shuffle, Imm::Lanes(lanes)) => {
                 let second = self.packs(data.args[1]);
                 let all: Packs = first.into_iter().chain(second).collect();
                 lanes.iter().map(|&lane| all[usize::from(lane)]).collect()
             }
-            (Opcode::ExtractDyn, _) => {
+            (LaneOp::ExtractDyn, _) => {
                 let number = self.packs(data.args[1])[0];
                 smallvec![self.choose_component(&first, number)]
             }
-            (Opcode::InsertDyn, _) => {
+            (LaneOp::InsertDyn, _) => {
                 let element = self.packs(data.args[1])[0];
                 let number = self.packs(data.args[2])[0];
                 first
@@ -297,11 +301,9 @@ impl Widener<'_> {
                     })
                     .collect()
             }
-            (Opcode::Any | Opcode::All, _) => {
-                let op = if data.op == Opcode::Any { Opcode::Or } else { Opcode::And };
-                smallvec![self.fold(&first, |this, a, b| this.at().int2(op, a, b))]
-            }
-            (Opcode::MaskBits, _) => {
+            (LaneOp::Any, _) => smallvec![self.fold(&first, |this, a, b| this.at().int2(Opcode::Or, a, b))],
+            (LaneOp::All, _) => smallvec![self.fold(&first, |this, a, b| this.at().int2(Opcode::And, a, b))],
+            (LaneOp::MaskBits, _) => {
                 let pack = self.pack_type(Type::I64);
                 let mut at = self.at();
                 let mut bits = at.iconst(pack, 0);
@@ -312,10 +314,12 @@ impl Widener<'_> {
                 }
                 smallvec![bits]
             }
-            (Opcode::Reduce, &Imm::Reduce(op)) => {
+            (LaneOp::Reduce, &Imm::Reduce(op)) => {
                 smallvec![self.fold(&first, |this, a, b| this.at().combine(op, a, b))]
             }
-            (op, imm) => unreachable!("broken invariant: {op:?} with {imm:?} on components"),
+            (LaneOp::Select | LaneOp::Extract | LaneOp::Insert | LaneOp::Shuffle | LaneOp::Reduce, imm) => {
+                unreachable!("broken invariant: {op:?} with {imm:?} on components")
+            }
         }
     }
 
