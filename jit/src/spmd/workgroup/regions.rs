@@ -11,7 +11,7 @@
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
-use clift_kir::{Block, Builder, Function, MemScope, Value};
+use clift_kir::{Block, Builder, Function, Inst, MemScope, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::collectives::{Collective, CollectiveKind};
@@ -289,32 +289,30 @@ enum RegionEnd {
 ///
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
 fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, RegionEnd)) {
-    let mut at = block;
-    loop {
-        let insts = func.layout.insts(at);
-        let next = insts.iter().enumerate().find_map(|(i, &inst)| {
-            let data = func.dfg.inst(inst);
-            match (class(data.op), &data.imm) {
-                (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
-                    Some((i, Some((inst, info.memory))))
-                }
-                (Class::Collective, _) => Some((i, None)),
-                _ => None,
+    let insts = func.layout.insts(block);
+    let end = |(index, &inst): (usize, &Inst)| {
+        let data = func.dfg.inst(inst);
+        match (class(data.op), &data.imm) {
+            (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
+                Some((index, Some((inst, info.memory))))
             }
-        });
-        let Some((index, barrier)) = next else { return };
-        let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
-        if last && let Some((barrier, memory)) = barrier {
-            found(at, None, RegionEnd::Barrier(memory));
-            func.layout.remove_inst(barrier);
-            if let Some(scope) = beyond_group(memory) {
-                Builder::before(func, at, index).fence(super::fence(scope));
-            }
-            return;
+            (Class::Collective, _) => Some((index, None)),
+            _ => None,
         }
-        let rest = func.dfg.make_block();
-        func.layout.insert_block_after(rest, at);
-        func.layout.split_off(at, index + 1, rest);
+    };
+    let mut ends: Vec<_> = insts.iter().enumerate().filter_map(end).collect();
+    let is_last = |index: usize| insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
+    let last = ends.pop_if(|&mut (index, barrier)| barrier.is_some() && is_last(index));
+    let rests: Vec<Block> = ends.iter().map(|_| func.dfg.make_block()).collect();
+    if !rests.is_empty() {
+        func.layout.insert_blocks_after(&rests, block);
+    }
+    // From the end, so that each instruction moves once.
+    for (&(index, _), &rest) in ends.iter().zip(&rests).rev() {
+        func.layout.split_off(block, index + 1, rest);
+    }
+    let mut at = block;
+    for (&(_, barrier), &rest) in ends.iter().zip(&rests) {
         let end = match barrier {
             Some((barrier, memory)) => {
                 func.layout.remove_inst(barrier);
@@ -325,6 +323,14 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         Builder::at_end(func, at).jump(rest, &[]);
         found(at, Some(rest), end);
         at = rest;
+    }
+    if let Some((_, Some((barrier, memory)))) = last {
+        found(at, None, RegionEnd::Barrier(memory));
+        func.layout.remove_inst(barrier);
+        if let Some(scope) = beyond_group(memory) {
+            let before_end = func.layout.insts(at).len() - 1;
+            Builder::before(func, at, before_end).fence(super::fence(scope));
+        }
     }
 }
 
