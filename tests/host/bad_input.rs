@@ -9,7 +9,7 @@ use opencl3::error_codes::{
     CL_INVALID_WORK_ITEM_SIZE,
 };
 use opencl3::memory::ClMem as _;
-use opencl3::types::{cl_event, cl_int};
+use opencl3::types::cl_event;
 
 use clift_tests::session::session;
 

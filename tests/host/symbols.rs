@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use opencl3::kernel::ExecuteKernel;
-use opencl3::types::cl_int;
 
 use clift_tests::session::session;
 

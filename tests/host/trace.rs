@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use opencl3::kernel::ExecuteKernel;
-use opencl3::types::{CL_NON_BLOCKING, cl_int};
+use opencl3::types::CL_NON_BLOCKING;
 use serde_json::Value;
 
 use clift_tests::session::session;

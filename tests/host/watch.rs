@@ -6,7 +6,7 @@ use std::path::Path;
 
 use opencl3::event::Event;
 use opencl3::kernel::ExecuteKernel;
-use opencl3::types::{CL_BLOCKING, cl_int};
+use opencl3::types::CL_BLOCKING;
 
 use clift_info::watch;
 use clift_tests::session::session;

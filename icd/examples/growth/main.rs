@@ -1,20 +1,25 @@
-//! How time and memory of a build grow with the kernel: families of kernels that repeat one thing, at three sizes.
+//! How time and memory of a build grow with the kernel: families of kernels that repeat one thing, at several sizes.
 //!
 //! ```text
 //! cargo run --release -p clift-icd --example growth -- [FAMILY...] [--scale X] [--factor X] [--stages] [--width N]
-//! cargo run --release -p clift-icd --example growth -- --plot FILE.svg [FAMILY...]
+//! cargo run --release -p clift-icd --example growth -- --table FILE.md --plot FILE.svg [FAMILY...]
 //! ```
 //!
-//! For each size, a child process of this program compiles the kernel (from SPIR-V made before) with limits on time and address
-//! space. The output is seconds of processor time, MB, and the exponent of the growth between the last two sizes: 1 where twice
-//! the kernel takes twice the time. With `--plot`, each family is measured at kernels of about 1,000 to 500,000 instructions, and
-//! the times are drawn over them, on logarithmic scales. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts the instructions generated
-//! for kernels that grow.
+//! For each size, a child process of this program builds the source (`clBuildProgram`) and launches the kernel for work-items that do not
+//! fill whole packs, with limits on time and address space. The output is seconds of processor time, MB, and the exponent of the
+//! growth between the last two sizes: 1 where twice the kernel takes twice the time. With `--table` or `--plot`, each family is measured at
+//! kernels of about 1,000 to 500,000 instructions of SPIR-V. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts
+//! the instructions generated for kernels that grow.
 
+#[path = "../../tests/api/cl.rs"]
+#[allow(dead_code, unsafe_code, reason = "shared with the tests of the API; calls of C functions")]
+mod cl;
+
+mod child;
 mod plot;
 mod sources;
+mod table;
 
-use parking_lot::Mutex;
 use std::fmt::Write;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -25,10 +30,7 @@ use clap::Parser;
 use clift::caps;
 use clift::frontend::options::BuildCall;
 use clift::frontend::{BuildOptions, Compiler, Job};
-use clift_jit::{ModuleInput, Options};
-use sources::FAMILIES;
-use tracing::field::{Field, Visit};
-use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt};
+use sources::{FAMILIES, Family};
 
 /// Measures how builds grow with kernels.
 #[derive(Parser)]
@@ -56,13 +58,19 @@ struct Args {
     /// Measure the families (by default some) from small kernels to very large ones, and draw the times to this file (SVG).
     #[arg(long)]
     plot: Option<std::path::PathBuf>,
+    /// As `--plot`; write a table of times and exponents to this file (Markdown).
+    #[arg(long)]
+    table: Option<std::path::PathBuf>,
+    /// Instructions of the largest kernels for `--plot` and `--table`.
+    #[arg(long, default_value_t = 500_000.0)]
+    most: f64,
     /// Time limit of a build in seconds.
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 180)]
     limit: u64,
     /// Keep the SPIR-V in this directory.
     #[arg(long)]
     keep: Option<std::path::PathBuf>,
-    /// Compile this SPIR-V and report (used by child processes).
+    /// Build this source and report (used by child processes).
     #[arg(long, hide = true)]
     child: Option<String>,
 }
@@ -70,14 +78,14 @@ struct Args {
 fn main() -> Result<()> {
     let args = Args::parse();
     if let Some(path) = &args.child {
-        return child(path, args.width);
+        return child::run(path);
     }
-    if let Some(file) = &args.plot {
-        return plot(file, &args);
+    if args.plot.is_some() || args.table.is_some() {
+        return large(&args);
     }
     println!(
         "{:20} {:>6} {:>9} {:>8} {:>8} {:>8} {:>6} {:>6}",
-        "family", "size", "instrs", "clang s", "s", "MB", "time", "memory"
+        "family", "size", "words", "build s", "launch s", "MB", "time", "memory"
     );
     for family in FAMILIES {
         if !args.families.is_empty() && !args.families.iter().any(|name| family.name.starts_with(name.as_str())) {
@@ -91,23 +99,17 @@ fn main() -> Result<()> {
                 println!("{source}");
                 break;
             }
-            let (words, clang) = match front_end(&source) {
-                Ok(made) => made,
-                Err(error) => {
-                    println!("{:20} {size:>6} {error}", family.name);
-                    break;
-                }
-            };
             if let Some(directory) = &args.keep {
-                std::fs::write(directory.join(format!("{}-{size}.spv", family.name)), bytes_of(&words))?;
+                std::fs::write(directory.join(format!("{}-{size}.spv", family.name)), bytes_of(&front_end(&source)?))?;
             }
-            match measure(&words, &args) {
+            match measure(&source, &args) {
                 Ok(now) => {
                     let mut line = format!(
-                        "{:20} {size:>6} {:>9} {clang:>8.2} {:>8.2} {:>8.0}",
+                        "{:20} {size:>6} {:>9} {:>8.2} {:>8.2} {:>8.0}",
                         family.name,
-                        words.len(),
+                        now.words,
                         now.seconds,
+                        now.launch.unwrap_or_default(),
                         now.megabytes
                     );
                     if let Some((then, old)) = &before {
@@ -126,7 +128,7 @@ fn main() -> Result<()> {
                     before = Some((size as f64, now));
                 }
                 Err(error) => {
-                    println!("{:20} {size:>6} {:>9} {clang:>8.2} {error}", family.name, words.len());
+                    println!("{:20} {size:>6} {error}", family.name);
                     break;
                 }
             }
@@ -135,54 +137,85 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Families that `--plot` measures if none is named: code in a line, and branches, loops, accesses and barriers of packs.
-const PLOTTED: [&str; 6] = ["straight", "loops", "uniform-loops", "ifs", "stores", "barriers"];
-/// Instructions of the smallest plotted kernel, how often they are doubled, and of the largest.
-const FEWEST: f64 = 1000.0;
-const DOUBLINGS: u32 = 9;
-const MOST: f64 = 500_000.0;
+/// Families that `--plot` and `--table` measure if none is named.
+const LARGE: [&str; 14] = [
+    "straight",
+    "loops",
+    "uniform-loops",
+    "nests",
+    "nested-ifs",
+    "ifs",
+    "small-calls",
+    "calls",
+    "private-arrays",
+    "switch",
+    "barriers",
+    "barriers-live",
+    "stores",
+    "kernels",
+];
 
-/// Measures families at all sizes and draws the times.
-fn plot(file: &std::path::Path, args: &Args) -> Result<()> {
+/// Instructions of the smallest kernel, and the factor from one to the next.
+const FEWEST: f64 = 1000.0;
+const FACTOR: f64 = 8.0;
+
+/// Measures families from small kernels to very large ones.
+fn large(args: &Args) -> Result<()> {
     let chosen = |name: &str| match args.families.as_slice() {
-        [] => PLOTTED.contains(&name),
+        [] => LARGE.contains(&name),
         names => names.iter().any(|other| name.starts_with(other.as_str())),
     };
-    let mut curves: Vec<plot::Curve> = Vec::new();
+    let mut curves: Vec<Curve> = Vec::new();
     for family in FAMILIES.iter().filter(|family| chosen(family.name)) {
+        let mut curve = Curve { family, points: Vec::new(), failure: None };
         // How many instructions a repetition adds.
         let [one, two] = [family.size, 2 * family.size].map(|size| instructions(&family.source(size)));
         let each = (two? - one?) / family.size as f64;
-        let mut points = Vec::new();
-        for doubling in 0..=DOUBLINGS {
-            let size = ((FEWEST * 2f64.powi(doubling as i32)).min(MOST) / each).ceil() as usize;
-            let words = front_end(&family.source(size))?.0;
-            match measure(&words, args) {
+        let mut wanted = FEWEST;
+        while wanted < args.most * 1.5 {
+            let size = (wanted.min(args.most) / each).ceil() as usize;
+            let instructions = size as f64 * each;
+            match measure(&family.source(size), args) {
                 Ok(now) => {
-                    let instructions = size as f64 * each;
                     println!(
-                        "{:20} {instructions:>8.0} instructions {:>8.3} s {:>6.0} MB {:>6.2} us each",
+                        "{:20} {instructions:>8.0} instructions {:>8.3} s {:>6.0} MB {:>6.2} us each, launch {:>6.3} s; {}",
                         family.name,
                         now.seconds,
                         now.megabytes,
-                        now.seconds * 1e6 / instructions
+                        now.seconds * 1e6 / instructions,
+                        now.launch.unwrap_or_default(),
+                        now.stages,
                     );
-                    points.push((instructions, now.seconds));
+                    curve.points.push((instructions, now));
                 }
                 Err(error) => {
-                    println!("{:20} {size:>8} {error}", family.name);
+                    println!("{:20} {instructions:>8.0} instructions: {error}", family.name);
+                    curve.failure = Some((instructions, error.to_string()));
                     break;
                 }
             }
+            wanted *= FACTOR;
         }
-        curves.push(plot::Curve { name: family.name, points });
+        curves.push(curve);
     }
-    plot::draw(&curves, file)
+    if let Some(file) = &args.table {
+        std::fs::write(file, table::table(&curves))?;
+    }
+    args.plot.as_ref().map_or(Ok(()), |file| plot::draw(&curves, file))
+}
+
+/// A family's measurements.
+struct Curve {
+    family: &'static Family,
+    /// Instructions of the kernel, and what it took.
+    points: Vec<(f64, Measured)>,
+    /// At how many instructions the build failed, and why.
+    failure: Option<(f64, String)>,
 }
 
 /// The instructions of a source's SPIR-V.
 fn instructions(source: &str) -> Result<f64> {
-    let words = front_end(source)?.0;
+    let words = front_end(source)?;
     let (mut at, mut count) = (5, 0);
     while let Some(&word) = words.get(at) {
         at += (word >> 16).max(1) as usize;
@@ -191,16 +224,14 @@ fn instructions(source: &str) -> Result<f64> {
     Ok(f64::from(count))
 }
 
-/// Compiles a source to SPIR-V; also returns the time in seconds.
-fn front_end(source: &str) -> Result<(Vec<u32>, f64)> {
+/// Compiles a source to SPIR-V.
+fn front_end(source: &str) -> Result<Vec<u32>> {
     let options = BuildOptions::parse("", BuildCall::Compile).map_err(|reason| anyhow!(reason))?;
     let compiler = Compiler::get();
     let attempt = compiler.attempts(&options).next().context("no front end")?;
     let (source, profile, level) = (source.as_bytes(), caps::profile(), attempt.level);
     let job = Job { source, headers: &[], options: &options, profile, level, whole: true };
-    let started = Instant::now();
-    let compiled = compiler.compile(&job, attempt)?;
-    Ok((compiled.words, started.elapsed().as_secs_f64()))
+    Ok(compiler.compile(&job, attempt)?.words)
 }
 
 fn bytes_of(words: &[u32]) -> Vec<u8> {
@@ -209,19 +240,25 @@ fn bytes_of(words: &[u32]) -> Vec<u8> {
 
 /// Time and memory of a build.
 struct Measured {
+    /// Words of the SPIR-V.
+    words: usize,
+    /// Of the build.
     seconds: f64,
+    /// Of the first launch, beyond what the second one takes; the kernel may not be made for launches.
+    launch: Option<f64>,
     megabytes: f64,
     stages: String,
 }
 
 /// Builds in a child process.
-fn measure(words: &[u32], args: &Args) -> Result<Measured> {
+fn measure(source: &str, args: &Args) -> Result<Measured> {
     let file = tempfile::NamedTempFile::new()?;
-    std::fs::write(file.path(), bytes_of(words))?;
+    std::fs::write(file.path(), source)?;
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--child").arg(file.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env("CLIFT_TIMEOUT", "20");
     if let Some(width) = args.width {
-        command.arg("--width").arg(width.to_string());
+        command.env("CLIFT_WIDTH", width.to_string());
     }
     let mut child = command.spawn()?;
     let limit = Instant::now() + Duration::from_secs(args.limit);
@@ -241,89 +278,13 @@ fn measure(words: &[u32], args: &Args) -> Result<Measured> {
     if !status.success() {
         bail!("{status}: {text}");
     }
-    let mut parts = text.splitn(3, ' ');
+    let mut parts = text.splitn(5, ' ');
     let mut next = || parts.next().with_context(|| text.clone());
-    Ok(Measured { seconds: next()?.parse()?, megabytes: next()?.parse()?, stages: next()?.trim().to_owned() })
-}
-
-/// Limit on a child's address space.
-const MOST_MEMORY: u64 = 8 << 30;
-
-/// Builds and reports: seconds, megabytes, stages.
-fn child(path: &str, width: Option<u32>) -> Result<()> {
-    let limit = rustix::process::Rlimit { current: Some(MOST_MEMORY), maximum: Some(MOST_MEMORY) };
-    rustix::process::setrlimit(rustix::process::Resource::As, limit)?;
-    let bytes = std::fs::read(path)?;
-    let words: Vec<u32> = bytes.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect();
-    tracing::subscriber::set_global_default(tracing_subscriber::registry().with(Times))?;
-    let before = peak_megabytes()?;
-    let started = processor_seconds()?;
-    let options = Options { width, ..Options::default() };
-    let input = ModuleInput::new(&words);
-    let program = clift_jit::compile(&[input], &options).map_err(|error| anyhow!("{error}"))?;
-    let seconds = processor_seconds()? - started;
-    let mut stages = String::new();
-    for (stage, micros) in TIMES.lock().iter().filter(|&(_, micros)| *micros >= 1000) {
-        let _ = write!(stages, "{stage} {} ms, ", micros / 1000);
-    }
-    let kernels: Vec<u32> = program.kernels.iter().map(|kernel| kernel.resources.width).take(3).collect();
-    println!("{seconds} {} {stages}lanes {kernels:?}", peak_megabytes()? - before);
-    // The time does not include freeing everything.
-    std::process::exit(0)
-}
-
-/// Processor time of this process in seconds.
-fn processor_seconds() -> Result<f64> {
-    let text = std::fs::read_to_string("/proc/self/schedstat")?;
-    let nanoseconds: f64 = text.split(' ').next().context("no schedstat")?.parse()?;
-    Ok(nanoseconds / 1e9)
-}
-
-/// Peak memory of this process.
-fn peak_megabytes() -> Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
-    Ok(line.trim().trim_end_matches("kB").trim().parse::<f64>()? / 1024.0)
-}
-
-/// Microseconds by stage.
-static TIMES: Mutex<Vec<(String, u64)>> = Mutex::new(Vec::new());
-
-/// Collects the times that the compiler's stages report.
-struct Times;
-
-impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Times {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>, _: LayerContext<'_, S>) -> bool {
-        metadata.target() == "clift::time"
-    }
-
-    fn on_event(&self, event: &tracing::Event<'_>, _: LayerContext<'_, S>) {
-        let mut seen = Seen::default();
-        event.record(&mut seen);
-        let mut times = TIMES.lock();
-        match times.iter_mut().find(|(stage, _)| *stage == seen.stage) {
-            Some((_, micros)) => *micros += seen.micros,
-            None => times.push((seen.stage, seen.micros)),
-        }
-    }
-}
-
-#[derive(Default)]
-struct Seen {
-    stage: String,
-    micros: u64,
-}
-
-impl Visit for Seen {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if field.name() == "stage" {
-            self.stage = format!("{value:?}").trim_matches('"').to_owned();
-        }
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        if field.name() == "micros" {
-            self.micros = value;
-        }
-    }
+    Ok(Measured {
+        words: next()?.parse()?,
+        seconds: next()?.parse()?,
+        launch: next()?.parse().ok(),
+        megabytes: next()?.parse()?,
+        stages: next()?.trim().to_owned(),
+    })
 }

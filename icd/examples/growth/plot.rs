@@ -8,19 +8,14 @@ use plotters::prelude::{
     SeriesLabelPosition, WHITE,
 };
 
-/// A family's times.
-pub(crate) struct Curve {
-    pub(crate) name: &'static str,
-    /// Instructions of the kernel, and seconds of its build.
-    pub(crate) points: Vec<(f64, f64)>,
-}
+use crate::Curve;
 
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (900, 560);
 
 /// Draws the curves.
 pub(crate) fn draw(curves: &[Curve], file: &Path) -> Result<()> {
-    let points = || curves.iter().flat_map(|curve| curve.points.iter().copied());
+    let points = || curves.iter().flat_map(times);
     let (left, right) = points().fold((1000.0f64, 2000.0f64), |(low, high), (x, _)| (low.min(x), high.max(x)));
     let (bottom, top) = points().fold((0.01f64, 0.1f64), |(low, high), (_, y)| (low.min(y), high.max(y)));
     let area = SVGBackend::new(file, SIZE).into_drawing_area();
@@ -49,11 +44,11 @@ pub(crate) fn draw(curves: &[Curve], file: &Path) -> Result<()> {
     for (index, curve) in curves.iter().enumerate() {
         let colour = Palette99::pick(index).to_rgba();
         chart
-            .draw_series([PathElement::new(curve.points.clone(), colour.stroke_width(2))])
+            .draw_series([PathElement::new(times(curve).collect::<Vec<_>>(), colour.stroke_width(2))])
             .map_err(failed)?
-            .label(curve.name)
+            .label(curve.family.name)
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 14, y)], colour.stroke_width(2)));
-        chart.draw_series(curve.points.iter().map(|&point| Circle::new(point, 3, colour.filled()))).map_err(failed)?;
+        chart.draw_series(times(curve).map(|point| Circle::new(point, 3, colour.filled()))).map_err(failed)?;
     }
     chart
         .configure_series_labels()
@@ -63,6 +58,11 @@ pub(crate) fn draw(curves: &[Curve], file: &Path) -> Result<()> {
         .draw()
         .map_err(failed)?;
     area.present().map_err(failed)
+}
+
+/// Instructions of the kernels, and seconds of their builds.
+fn times(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
+    curve.points.iter().map(|(instructions, measured)| (*instructions, measured.seconds))
 }
 
 fn failed(error: impl std::fmt::Display) -> anyhow::Error {

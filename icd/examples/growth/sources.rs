@@ -56,6 +56,12 @@ pub(crate) const FAMILIES: &[Family] = &[
     family("uniform-ifs", 400, "if (a[@] > n) { o[g + @] = x; x += a[g * 3 + @]; }"),
     Family { after: "o[g + @] = x; }", ..family("nested-ifs", 60, "if (a[g + @] > x) { x += a[g * 3 + @];") },
     Family { after: "}", ..family("nested-loops", 12, "for (int b@ = 0; b@ < a[g + @]; ++b@) { x += b@;") },
+    family(
+        "nests",
+        20,
+        "for (int b = 0; b < a[g + @]; ++b) for (int c = b; c < n; ++c) for (int d = c; d < a[c + @]; ++d) \
+         for (int e = d; e < n; ++e) for (int h = 0; h < a[e]; ++h) for (int k = h; k < n; ++k) x += a[b + c + d + e + h + k];",
+    ),
     family("returns", 200, "if (a[g + @] == x) { o[g + @] = 1; return; }"),
     Family {
         begin: "for (int b = 0; b < n; ++b) {",
@@ -118,6 +124,10 @@ pub(crate) const FAMILIES: &[Family] = &[
     Family {
         before: "__attribute__((noinline)) int h(int v, int c) { for (int b = 0; b < 4; ++b) { v = v * 31 + c; if (v & 1) v ^= c; } return v; }\n",
         ..family("calls", 200, "x = h(x, a[g + @]);")
+    },
+    Family {
+        before: "int s(int v, int c) { return v * 31 + (c ^ v >> 3); }\nfloat t(float v, int c) { return v * c + 1.0f; }\n",
+        ..family("small-calls", 400, "x = s(s(x, @), a[g + @]); y = t(y, x);")
     },
     family("images", 100, "y += read_imagef(img, smp, (float2)(y, x + @)).x;"),
     family("math", 100, "y += sin(y) * pow(y, @ + 0.5f);"),

@@ -68,15 +68,29 @@ api! {
     [12] clGetCommandQueueInfo(q: cl_command_queue, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     [13] clSetCommandQueueProperty(q: cl_command_queue, properties: cl_bitfield, on: cl_bool, old: *mut cl_bitfield) -> cl_int;
     [14] clCreateBuffer(c: cl_context, flags: cl_mem_flags, size: usize, host: *mut c_void, error: *mut cl_int) -> cl_mem;
+    [15] clCreateImage2D(
+        c: cl_context, flags: cl_mem_flags, format: *const cl_image_format, width: usize, height: usize, row: usize,
+        host: *mut c_void, error: *mut cl_int,
+    ) -> cl_mem;
     [17] clRetainMemObject(m: cl_mem) -> cl_int;
     [18] clReleaseMemObject(m: cl_mem) -> cl_int;
     [19] clGetSupportedImageFormats(
         c: cl_context, flags: cl_mem_flags, ty: cl_uint, n: cl_uint, formats: *mut c_void, num: *mut cl_uint,
     ) -> cl_int;
     [20] clGetMemObjectInfo(m: cl_mem, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [26] clCreateProgramWithSource(
+        c: cl_context, n: cl_uint, texts: *const *const c_char, sizes: *const usize, error: *mut cl_int,
+    ) -> cl_program;
     [28] clRetainProgram(p: cl_program) -> cl_int;
     [29] clReleaseProgram(p: cl_program) -> cl_int;
+    [30] clBuildProgram(
+        p: cl_program, n: cl_uint, devices: *const cl_device_id, options: *const c_char, notify: ObjectNotify,
+        user: *mut c_void,
+    ) -> cl_int;
     [32] clGetProgramInfo(p: cl_program, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [33] clGetProgramBuildInfo(
+        p: cl_program, d: cl_device_id, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize,
+    ) -> cl_int;
     [34] clCreateKernel(p: cl_program, name: *const c_char, error: *mut cl_int) -> cl_kernel;
     [36] clRetainKernel(k: cl_kernel) -> cl_int;
     [37] clReleaseKernel(k: cl_kernel) -> cl_int;
@@ -152,6 +166,10 @@ api! {
     ) -> *mut c_void;
     [58] clEnqueueUnmapMemObject(
         q: cl_command_queue, m: cl_mem, ptr: *mut c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
+    ) -> cl_int;
+    [59] clEnqueueNDRangeKernel(
+        q: cl_command_queue, k: cl_kernel, dims: cl_uint, offset: *const usize, global: *const usize, local: *const usize,
+        n: cl_uint, list: *const cl_event, event: *mut cl_event,
     ) -> cl_int;
     [61] clEnqueueNativeKernel(
         q: cl_command_queue, function: Native, args: *const c_void, args_size: usize, mems: cl_uint,

@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]
 
 mod buffer;
+#[allow(dead_code, reason = "shared with an example")]
 mod cl;
 mod command_buffer;
 mod context;

@@ -62,6 +62,16 @@ impl Layout {
         self.order.insert(at, block);
     }
 
+    /// Puts blocks right after another one, in their order.
+    pub fn insert_blocks_after(&mut self, blocks: &[Block], after: Block) {
+        for &block in blocks {
+            debug_assert!(!self.placed[block]);
+            self.placed[block] = true;
+        }
+        let at = self.order.iter().position(|&b| b == after).map_or(self.order.len(), |i| i + 1);
+        self.order.splice(at..at, blocks.iter().copied());
+    }
+
     /// Removes a block with all its instructions.
     pub fn remove_block(&mut self, block: Block) {
         self.placed[block] = false;
@@ -182,6 +192,18 @@ impl Layout {
             self.inst_block[inst] = Some(block).into();
         }
         self.insts[block] = insts;
+    }
+
+    /// Replaces the terminator of `block` by the instructions of `next`, which has none afterwards. Linear in the length of `next`.
+    pub fn merge(&mut self, block: Block, next: Block) {
+        if let Some(terminator) = self.insts[block].pop() {
+            self.inst_block[terminator] = None.into();
+        }
+        let moved = std::mem::take(&mut self.insts[next]);
+        for &inst in &moved {
+            self.inst_block[inst] = Some(block).into();
+        }
+        self.insts[block].extend(moved);
     }
 
     /// Moves the instructions of `block` from position `at` on to the end of `new`.

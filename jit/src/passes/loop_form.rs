@@ -98,10 +98,10 @@ pub(crate) fn add_exit_blocks(func: &mut Function) {
         // Grouped by the outermost loop that is left.
         let mut groups: Vec<(LoopId, Vec<Block>)> = Vec::new();
         for &pred in cfg.preds(to) {
+            let Some(id) = outermost_left(&loops, pred, to) else { continue };
             if is_repeated_target(func, pred, to) {
                 continue;
             }
-            let Some(id) = outermost_left(&loops, pred, to) else { continue };
             match groups.iter_mut().find(|(other, _)| *other == id) {
                 Some((_, preds)) => preds.push(pred),
                 None => groups.push((id, vec![pred])),

@@ -155,7 +155,8 @@ fn follow(func: &Function, forward: &mut SecondaryMap<Block, Option<BlockCall>>)
     }
 }
 
-/// Merges a block into its only predecessor if that jumps to it unconditionally.
+/// Merges a block into its only predecessor if that jumps to it unconditionally. Of a chain, all blocks are merged into the first
+/// one, so that each instruction moves once.
 fn merge_chains(func: &mut Function) -> bool {
     let mut edges: SecondaryMap<Block, u32> = SecondaryMap::new();
     for &block in func.layout.blocks() {
@@ -165,37 +166,64 @@ fn merge_chains(func: &mut Function) -> bool {
     }
     let entry = func.layout.entry();
     let mut replacements = Replacements::default();
-    let mut gone: SecondaryMap<Block, bool> = SecondaryMap::new();
-    let mut changed = false;
-    for block in func.layout.blocks().to_vec() {
-        if gone[block] {
-            continue;
+    let follower = |func: &Function, block: Block| match &func.dfg.inst(func.layout.terminator(block)?).imm {
+        Imm::Jump(call) if call.block != block && Some(call.block) != entry && edges[call.block] == 1 => {
+            Some(call.clone())
         }
-        while let Some(inst) = func.layout.terminator(block)
-            && let Imm::Jump(call) = &func.dfg.inst(inst).imm
-            && call.block != block
-            && Some(call.block) != entry
-            && edges[call.block] == 1
-        {
-            let BlockCall { block: next, args } = call.clone();
-            for (&param, &arg) in func.dfg.params(next).iter().zip(&args) {
-                replacements.set(param, arg);
-            }
-            let mut insts = func.layout.take_insts(block);
-            insts.pop();
-            insts.extend(func.layout.take_insts(next));
-            func.layout.set_insts(block, insts);
-            if func.layout.is_cold(next) {
-                func.layout.set_cold(block);
-            }
-            gone[next] = true;
+        _ => None,
+    };
+    let mut merged: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let mut changed = false;
+    for &block in func.layout.blocks() {
+        if let Some(call) = follower(func, block) {
+            merged[call.block] = true;
             changed = true;
         }
     }
+    for block in func.layout.blocks().to_vec() {
+        if merged[block] {
+            continue;
+        }
+        while let Some(BlockCall { block: next, args }) = follower(func, block) {
+            for (&param, &arg) in func.dfg.params(next).iter().zip(&args) {
+                replacements.set(param, arg);
+            }
+            func.layout.merge(block, next);
+            if func.layout.is_cold(next) {
+                func.layout.set_cold(block);
+            }
+        }
+    }
     if changed {
-        let order = func.layout.blocks().iter().copied().filter(|&b| !gone[b]).collect();
+        let order = func.layout.blocks().iter().copied().filter(|&b| !merged[b]).collect();
         func.layout.set_order(order);
         replacements.apply(func);
     }
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use clift_kir::{Builder, Type};
+
+    use super::*;
+
+    /// If each merge moved all instructions so far, this would take minutes.
+    #[test]
+    fn a_long_chain_is_one_block() {
+        const BLOCKS: usize = 1 << 17;
+        let mut func = Function::new("k", &[]);
+        let blocks: Vec<Block> = (0..BLOCKS).map(|_| func.append_block()).collect();
+        for (at, &block) in blocks.iter().enumerate() {
+            let mut b = Builder::at_end(&mut func, block);
+            b.iconst(Type::I32, at as i64);
+            match blocks.get(at + 1) {
+                Some(&next) => b.jump(next, &[]),
+                None => b.ret(&[]),
+            };
+        }
+        assert!(run(&mut func).0);
+        assert_eq!(func.layout.blocks().len(), 1);
+        assert_eq!(func.layout.insts(blocks[0]).len(), BLOCKS + 1);
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BinaryHeap;
 
-use regalloc2::{Algorithm, Block, Function, OperandKind, Output, RegallocOptions, VReg};
+use regalloc2::{Algorithm, Block, Function, OperandKind, Output, RegallocOptions};
 
 use super::Level;
 use super::code::MachFunc;
@@ -22,6 +22,10 @@ const CROWDED: usize = 128;
 /// Sum over all instructions of the values alive there from which the thorough allocator takes half a second: some 30 ns each.
 /// (Both times: Zen 5, kernels of the families `continues`, `switch` and `gotos` of `icd/examples/growth`.)
 const COSTLY_AREA: usize = 1 << 24;
+
+/// Parameters of blocks times arguments of all edges from which the thorough allocator takes seconds, because it goes through the
+/// arguments of other parameters for each one (the family `uniform-loops` of `icd/examples/growth` from some 6,000 loops on).
+const COSTLY_PARAMS: usize = 1 << 26;
 
 /// Steps per instruction that finding the values alive may take.
 const PATIENCE: usize = 512;
@@ -58,7 +62,9 @@ fn use_single_pass(code: &MachFunc) -> bool {
     if !(FEW_INSTS..MANY_INSTS).contains(&insts) {
         return insts >= MANY_INSTS;
     }
-    live_area(code).is_none_or(|area| area >= COSTLY_AREA && area / insts >= CROWDED)
+    let (params, incoming) = code.params();
+    params.saturating_mul(incoming) >= COSTLY_PARAMS
+        || live_area(code).is_none_or(|area| area >= COSTLY_AREA && area / insts >= CROWDED)
 }
 
 /// As [`allocate`], by a given algorithm.
@@ -97,7 +103,8 @@ fn check(code: &MachFunc, output: &Output, level: Level) {
 /// values alive through very many blocks.
 fn live_area(code: &MachFunc) -> Option<usize> {
     let blocks = code.num_blocks();
-    let mut live_in = vec![BitSet::default(); blocks];
+    // The values alive at the begin of each block, in ascending order: few of all that there are.
+    let mut live_in: Vec<Vec<u32>> = vec![Vec::new(); blocks];
     let mut area = vec![0; blocks];
     let mut queued = vec![true; blocks];
     // The last blocks come first: what is alive at the end of a block should be known when the block is visited.
@@ -108,13 +115,13 @@ fn live_area(code: &MachFunc) -> Option<usize> {
         let block = Block::new(at);
         let mut live = BitSet::default();
         for succ in code.block_succs(block) {
-            live.union(&live_in[succ.index()]);
+            live_in[succ.index()].iter().for_each(|&value| live.insert(value as usize));
         }
         let insts = code.block_insns(block);
         let succs = code.block_succs(block).len();
         if let Some(inst) = insts.iter().last() {
             for succ in 0..succs {
-                code.branch_blockparams(block, inst, succ).iter().for_each(|&value| live.insert(value));
+                code.branch_blockparams(block, inst, succ).iter().for_each(|&value| live.insert(value.vreg()));
             }
         }
         area[at] = 0;
@@ -123,22 +130,23 @@ fn live_area(code: &MachFunc) -> Option<usize> {
             spent += 1;
             for operand in code.inst_operands(inst) {
                 if operand.kind() == OperandKind::Def {
-                    live.remove(operand.vreg());
+                    live.remove(operand.vreg().vreg());
                 }
             }
             for operand in code.inst_operands(inst) {
                 if operand.kind() == OperandKind::Use {
-                    live.insert(operand.vreg());
+                    live.insert(operand.vreg().vreg());
                 }
             }
         }
-        code.block_params(block).iter().for_each(|&value| live.remove(value));
+        code.block_params(block).iter().for_each(|&value| live.remove(value.vreg()));
         spent += live.words.len();
         if spent > PATIENCE * code.num_insts() {
             return None;
         }
-        if live.words != live_in[at].words {
-            live_in[at] = live;
+        // The sets only grow.
+        if live.count != live_in[at].len() {
+            live_in[at] = live.values();
             for pred in code.block_preds(block) {
                 if !std::mem::replace(&mut queued[pred.index()], true) {
                     work.push(pred.index());
@@ -150,15 +158,15 @@ fn live_area(code: &MachFunc) -> Option<usize> {
 }
 
 /// A set of virtual registers that knows how many it has.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct BitSet {
     words: Vec<u64>,
     count: usize,
 }
 
 impl BitSet {
-    fn insert(&mut self, value: VReg) {
-        let (word, bit) = (value.vreg() / 64, 1 << (value.vreg() % 64));
+    fn insert(&mut self, value: usize) {
+        let (word, bit) = (value / 64, 1 << (value % 64));
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
@@ -166,21 +174,24 @@ impl BitSet {
         self.words[word] |= bit;
     }
 
-    fn remove(&mut self, value: VReg) {
-        let (word, bit) = (value.vreg() / 64, 1 << (value.vreg() % 64));
+    fn remove(&mut self, value: usize) {
+        let (word, bit) = (value / 64, 1 << (value % 64));
         if let Some(word) = self.words.get_mut(word) {
             self.count -= usize::from(*word & bit != 0);
             *word &= !bit;
         }
     }
 
-    fn union(&mut self, other: &BitSet) {
-        if self.words.len() < other.words.len() {
-            self.words.resize(other.words.len(), 0);
+    /// All in ascending order.
+    fn values(&self) -> Vec<u32> {
+        let mut values = Vec::with_capacity(self.count);
+        for (at, &word) in self.words.iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                values.push(at as u32 * 64 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
         }
-        for (to, from) in self.words.iter_mut().zip(&other.words) {
-            self.count += (from & !*to).count_ones() as usize;
-            *to |= from;
-        }
+        values
     }
 }

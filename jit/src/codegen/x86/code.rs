@@ -296,6 +296,10 @@ pub(super) fn remove_dead_instructions(blocks: &mut [MachBlock], order: &[usize]
     }
 }
 
+/// Arguments of all edges from which on [`MachFunc::number_parameters_last`] renumbers values. Below, the quadratic step takes
+/// milliseconds.
+const MANY_INCOMING: usize = 2048;
+
 /// A function with its blocks in final order, in the form the allocator requires.
 #[derive(Debug)]
 pub(super) struct MachFunc {
@@ -341,7 +345,45 @@ impl MachFunc {
                 laid[succ.index()].preds.push(Block::new(block));
             }
         }
-        MachFunc { insts, blocks: laid, vregs, vector_bytes }
+        let mut func = MachFunc { insts, blocks: laid, vregs, vector_bytes };
+        func.number_parameters_last();
+        func
+    }
+
+    /// The number of parameters of blocks, and of arguments that edges give them.
+    pub(super) fn params(&self) -> (usize, usize) {
+        let count = |block: &LaidOutBlock| (block.params.len(), block.params.len() * block.preds.len());
+        self.blocks.iter().map(count).fold((0, 0), |sum, block| (sum.0 + block.0, sum.1 + block.1))
+    }
+
+    /// Gives the parameters of blocks the highest numbers if there are many.
+    ///
+    /// In each block that a value is alive in, regalloc2 goes through the parameters of all blocks whose numbers are below that of
+    /// the value (`blockparam_ins`), unless a value in between had several live ranges. A value that is alive in thousands of loops
+    /// would make that quadratic.
+    fn number_parameters_last(&mut self) {
+        if self.params().1 < MANY_INCOMING {
+            return;
+        }
+        let mut is_param = vec![false; self.vregs];
+        let params = self.blocks.iter().flat_map(|block| &block.params);
+        params.for_each(|param| is_param[param.vreg()] = true);
+        let others = is_param.iter().filter(|&&is_param| !is_param).count();
+        let (mut next, mut next_param) = (0, others);
+        let mut number = |is_param: bool| {
+            let next = if is_param { &mut next_param } else { &mut next };
+            std::mem::replace(next, *next + 1)
+        };
+        let numbers: Vec<usize> = is_param.iter().map(|&is_param| number(is_param)).collect();
+        let renumbered = |value: VReg| VReg::new(numbers[value.vreg()], value.class());
+        for operand in self.insts.iter_mut().flat_map(|inst| &mut inst.operands) {
+            *operand = Operand::new(renumbered(operand.vreg()), operand.constraint(), operand.kind(), operand.pos());
+        }
+        for block in &mut self.blocks {
+            for value in block.params.iter_mut().chain(block.args.iter_mut().flatten()) {
+                *value = renumbered(*value);
+            }
+        }
     }
 
     fn block(&self, block: Block) -> &LaidOutBlock {

@@ -69,9 +69,9 @@ pub(crate) fn estimate_long(
     let interleaved = Interleaved::new(&normal.func, &plan.order);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
-    let iterations = iterations(normal, long);
+    let (iterations, branches) = (iterations(normal, long), branches(normal));
     let lanes = f64::from(lanes);
-    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, lanes, machine, iterations };
+    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, iterations };
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -164,22 +164,44 @@ struct ThroughputModel<'a> {
     /// OpenCL vectors that stay in memory order.
     flat: EntitySet<Value>,
     interleaved: Interleaved,
+    branches: SecondaryMap<Block, BranchFacts>,
     lanes: f64,
     machine: &'a Machine,
     /// See [`iterations`].
     iterations: FxHashMap<LoopId, f64>,
 }
 
+/// What the targets of a branch say about it. Switches may have many, so that this is found once.
+#[derive(Clone, Copy, Debug, Default)]
+struct BranchFacts {
+    has_cold_target: bool,
+    /// Whether it decides about another iteration rather than between paths.
+    is_loop_exit: bool,
+}
+
+fn branches(normal: &NormalForm) -> SecondaryMap<Block, BranchFacts> {
+    let NormalForm { func, cfg, loops, .. } = normal;
+    let mut facts: SecondaryMap<Block, BranchFacts> = SecondaryMap::new();
+    for &block in cfg.rpo() {
+        let leaves = |id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ));
+        facts[block] = BranchFacts {
+            has_cold_target: cfg.succs(block).iter().any(|&succ| func.layout.is_cold(succ)),
+            is_loop_exit: loops.innermost(block).is_some_and(leaves),
+        };
+    }
+    facts
+}
+
 impl ThroughputModel<'_> {
     fn lane_share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &LinearizationPlan) -> f64 {
-        let NormalForm { func, cfg, .. } = self.normal;
+        let cfg = &self.normal.cfg;
         let mut sum: f64 = 0.0;
         for &pred in cfg.preds(block) {
             if plan.latches[pred].is_some() {
                 continue;
             }
-            let cold = cfg.succs(pred).iter().any(|&succ| func.layout.is_cold(succ));
-            let paths = if self.divergence.diverges(pred) && !self.is_loop_exit(pred) && !cold {
+            let BranchFacts { has_cold_target, is_loop_exit } = self.branches[pred];
+            let paths = if self.divergence.diverges(pred) && !is_loop_exit && !has_cold_target {
                 cfg.succs(pred).len() as f64
             } else {
                 1.0
@@ -191,7 +213,7 @@ impl ThroughputModel<'_> {
 
     /// The probability of an edge for a pack, where assumptions are tested or functions have code for cold cases.
     fn edge_probability(&self, from: Block, to: Block) -> f64 {
-        let NormalForm { func, cfg, .. } = self.normal;
+        let func = &self.normal.func;
         let share = self.lanes * UNUSUAL;
         let reports = |&inst: &Inst| func.dfg.inst(inst).op == Opcode::Check;
         if func.layout.is_cold(from) {
@@ -201,17 +223,11 @@ impl ThroughputModel<'_> {
             0.0
         } else if func.layout.is_cold(to) {
             share
-        } else if cfg.succs(from).iter().any(|&succ| func.layout.is_cold(succ)) {
+        } else if self.branches[from].has_cold_target {
             1.0 - share
         } else {
             1.0
         }
-    }
-
-    /// Whether a branch decides about another iteration rather than between paths.
-    fn is_loop_exit(&self, block: Block) -> bool {
-        let NormalForm { cfg, loops, .. } = self.normal;
-        loops.innermost(block).is_some_and(|id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ)))
     }
 
     /// How often a block is executed, relative to the kernel.

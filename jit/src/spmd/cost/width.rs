@@ -8,7 +8,7 @@
 use std::cell::OnceCell;
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
-use clift_kir::{Block, Elem, Function, Imm, Inst, KernelData, Opcode, Type};
+use clift_kir::{Block, Elem, Function, Imm, Inst, KernelData, Loc, Opcode, Type};
 use rustc_hash::FxHashSet;
 
 use super::recurrence;
@@ -66,6 +66,19 @@ const MAX_INSTS_DOUBLED: usize = 1000;
 /// Kernels with more instructions take too long to compile as packs.
 const MAX_INSTS: usize = 500_000;
 
+/// The most targets of a divergent branch in packs: each target keeps a list of those that lanes still wait for, and a pack tests
+/// for each whether a lane has chosen it.
+const MAX_DIVERGENT_TARGETS: usize = 2048;
+
+/// The divergent branch with most targets, if these exceed the limit, and where it is.
+fn widest_divergent_branch(normal: &NormalForm, divergence: &Divergence) -> Option<(usize, Loc)> {
+    let NormalForm { func, cfg, .. } = normal;
+    let divergent = cfg.rpo().iter().filter(|&&block| divergence.diverges(block));
+    let (targets, block) = divergent.map(|&block| (cfg.succs(block).len(), block)).max()?;
+    let terminator = func.layout.terminator(block)?;
+    (targets > MAX_DIVERGENT_TARGETS).then(|| (targets, func.locs[terminator]))
+}
+
 impl Width {
     /// Chooses the width of a kernel.
     pub(crate) fn choose(func: &Function, rows: RowLengths, options: &Options, machine: &Machine) -> Width {
@@ -117,6 +130,13 @@ impl Width {
             let name = read.op.info().name;
             return Width::Scalar(format!(
                 "a spin loop waits for a value that another work-item writes (`{name}`{line})"
+            ));
+        }
+        if !sub_groups && let Some((targets, loc)) = widest_divergent_branch(&normal, &normal.divergence(lanes, false))
+        {
+            let line = if loc.line == 0 { String::new() } else { format!(" in line {}", loc.line) };
+            return Width::Scalar(format!(
+                "lanes diverge at a switch{line} with {targets} targets, more than the limit of {MAX_DIVERGENT_TARGETS}"
             ));
         }
         if !sub_groups

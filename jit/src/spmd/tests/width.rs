@@ -214,3 +214,44 @@ kernel f0 args 16
     assert!(!lanes(4));
     assert!(lanes(64));
 }
+
+/// Whether a kernel has one lane because its lanes diverge at a switch with so many cases.
+fn diverges_too_widely(cases: usize) -> bool {
+    let (mut list, mut blocks) = (Vec::new(), String::new());
+    for case in 0..cases {
+        let (block, value) = (case + 2, case + 10);
+        list.push(format!("{case}: b{block}"));
+        blocks +=
+            &format!("b{block}:\n    v{value}: i32 = const {case}\n    store align 4 v2, v{value}\n    jump b1\n");
+    }
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: i64 = global_id 0
+    v2: ptr(global) = addr scale 4 v0, v1
+    v3: i32 = load align 4 v2
+    switch v3, [{}], b1
+b1:
+    ret
+{blocks}}}
+kernel f0 args 8
+"#,
+        list.join(", ")
+    );
+    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = &module.kernels[0];
+    let machine = Machine { register_bits: 512, registers: 32 };
+    match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine) {
+        Width::Scalar(reason) => reason.contains("lanes diverge at a switch"),
+        Width::Packs(..) | Width::Unprofitable(..) => false,
+    }
+}
+
+/// What packs keep for each target of a branch grows with the square of the targets.
+#[test]
+fn switches_with_very_many_cases_have_one_lane() {
+    assert!(diverges_too_widely(4000));
+    assert!(!diverges_too_widely(100));
+}

@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use clift_kir::Block;
 use clift_kir::analysis::LoopId;
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -40,6 +41,8 @@ pub(crate) struct LinearizationPlan {
     pub(crate) divergent_loops: FxHashSet<LoopId>,
     /// Loops by their latch.
     pub(crate) latches: SecondaryMap<Block, Option<LoopId>>,
+    /// The predecessor of each block that comes first in the order.
+    pub(crate) first_pred: SecondaryMap<Block, PackedOption<Block>>,
 }
 
 impl LinearizationPlan {
@@ -68,7 +71,12 @@ impl LinearizationPlan {
             }
             deferred[block] = waiting.deferred;
         }
-        LinearizationPlan { order, place, deferred, ever_deferred, divergent_loops, latches }
+        let mut first_pred = SecondaryMap::new();
+        for &block in &order {
+            let preds = normal.cfg.preds(block);
+            first_pred[block] = preds.iter().copied().min_by_key(|&pred| place[pred]).into();
+        }
+        LinearizationPlan { order, place, deferred, ever_deferred, divergent_loops, latches, first_pred }
     }
 
     /// The block at a place of the order.

@@ -69,7 +69,8 @@ impl RoundRobinCounters {
 pub(crate) struct ContextLayout {
     /// The values that are live into each region, including parameters of its start.
     pub(crate) live: Vec<Vec<Value>>,
-    live_sets: Vec<EntitySet<Value>>,
+    /// The same in ascending order.
+    live_sorted: Vec<Vec<Value>>,
     /// How each of them is kept.
     pub(crate) kept: SecondaryMap<Value, Option<Kept>>,
     /// The locations of private variables.
@@ -97,27 +98,25 @@ impl ContextLayout {
         let func = &regions.func;
         let mut starts: EntitySet<Block> = EntitySet::new();
         starts.extend(regions.list.iter().map(|region| region.start));
-        let liveness = Liveness::of(func, &regions.cfg, |_| true, |block| starts.contains(block));
+        // Nothing is alive at the entry; of kernels without barriers, large loops need not be searched.
+        let several = regions.list.iter().any(|region| Some(region.start) != func.layout.entry());
+        let liveness = several.then(|| Liveness::of(func, &regions.cfg, |_| true, |block| starts.contains(block)));
         let live: Vec<Vec<Value>> = regions
             .list
             .iter()
             .map(|region| {
-                let mut values: Vec<Value> = liveness.live_in(region.start).to_vec();
+                let live_in = liveness.as_ref().map_or(&[][..], |liveness| liveness.live_in(region.start));
+                let mut values: Vec<Value> = live_in.to_vec();
                 values.extend(func.dfg.params(region.start));
                 values
             })
             .collect();
-        let live_sets = live
-            .iter()
-            .map(|values| {
-                let mut set = EntitySet::new();
-                set.extend(values.iter().copied());
-                set
-            })
-            .collect();
+        // Not sets with a bit for each value of the function: there may be thousands of regions.
+        let mut live_sorted = live.clone();
+        live_sorted.iter_mut().for_each(|values| values.sort_unstable());
         let mut context = ContextLayout {
             live,
-            live_sets,
+            live_sorted,
             kept: SecondaryMap::new(),
             places: SecondaryMap::new(),
             state: 0,
@@ -232,7 +231,7 @@ impl ContextLayout {
 
     /// Whether a value is live into a region.
     pub(crate) fn live_into(&self, region: RegionId, value: Value) -> bool {
-        self.live_sets[region].contains(value)
+        self.live_sorted[region].binary_search(&value).is_ok()
     }
 
     /// The values that must be passed on the way into a region: those that are live into it and carried.

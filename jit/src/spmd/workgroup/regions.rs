@@ -11,7 +11,7 @@
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
-use clift_kir::{Block, Builder, Function, MemScope, Value};
+use clift_kir::{Block, Builder, Function, Inst, MemScope, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::collectives::{Collective, CollectiveKind};
@@ -303,34 +303,31 @@ enum RegionEnd {
 ///
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
 fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, RegionEnd)) {
-    let mut at = block;
-    loop {
-        let insts = func.layout.insts(at);
-        let next = insts.iter().enumerate().find_map(|(i, &inst)| {
-            let data = func.dfg.inst(inst);
-            match (class(data.op), &data.imm) {
-                (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
-                    Some((i, RegionEnd::Barrier(info.memory)))
-                }
-                (Class::Collective, _) => Some((i, RegionEnd::Operation)),
-                (Class::Yield, _) => Some((i, RegionEnd::Yield)),
-                _ => None,
+    let insts = func.layout.insts(block);
+    let end = |(index, &inst): (usize, &Inst)| {
+        let data = func.dfg.inst(inst);
+        match (class(data.op), &data.imm) {
+            (Class::Barrier, Imm::Barrier(info)) if is_group_barrier(info.execution) => {
+                Some((index, inst, RegionEnd::Barrier(info.memory)))
             }
-        });
-        let Some((index, end)) = next else { return };
-        let inst = insts[index];
-        let last = insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
-        if last && let RegionEnd::Barrier(memory) = end {
-            found(at, None, end);
-            func.layout.remove_inst(inst);
-            if let Some(scope) = beyond_group(memory) {
-                Builder::before(func, at, index).fence(super::fence(scope));
-            }
-            return;
+            (Class::Collective, _) => Some((index, inst, RegionEnd::Operation)),
+            (Class::Yield, _) => Some((index, inst, RegionEnd::Yield)),
+            _ => None,
         }
-        let rest = func.dfg.make_block();
-        func.layout.insert_block_after(rest, at);
-        func.layout.split_off(at, index + 1, rest);
+    };
+    let mut ends: Vec<_> = insts.iter().enumerate().filter_map(end).collect();
+    let is_last = |index: usize| insts.get(index + 1).is_some_and(|&inst| class(func.dfg.inst(inst).op) == Class::End);
+    let last = ends.pop_if(|&mut (index, _, end)| matches!(end, RegionEnd::Barrier(_)) && is_last(index));
+    let rests: Vec<Block> = ends.iter().map(|_| func.dfg.make_block()).collect();
+    if !rests.is_empty() {
+        func.layout.insert_blocks_after(&rests, block);
+    }
+    // From the end, so that each instruction moves once.
+    for (&(index, ..), &rest) in ends.iter().zip(&rests).rev() {
+        func.layout.split_off(block, index + 1, rest);
+    }
+    let mut at = block;
+    for (&(_, inst, end), &rest) in ends.iter().zip(&rests) {
         match end {
             RegionEnd::Barrier(_) | RegionEnd::Yield => func.layout.remove_inst(inst),
             RegionEnd::Operation => {}
@@ -338,6 +335,14 @@ fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Bl
         Builder::at_end(func, at).jump(rest, &[]);
         found(at, Some(rest), end);
         at = rest;
+    }
+    if let Some((_, barrier, RegionEnd::Barrier(memory))) = last {
+        found(at, None, RegionEnd::Barrier(memory));
+        func.layout.remove_inst(barrier);
+        if let Some(scope) = beyond_group(memory) {
+            let before_end = func.layout.insts(at).len() - 1;
+            Builder::before(func, at, before_end).fence(super::fence(scope));
+        }
     }
 }
 

@@ -412,9 +412,7 @@ impl Widener<'_> {
     /// Whether no lane can be waiting for `to` because of another edge, or of this one in an earlier iteration.
     fn is_first_into(&self, from: Block, to: Block) -> bool {
         let loops = &self.normal.loops;
-        let place = |b: &Block| self.plan.place[*b];
-        loops.innermost(from) == loops.innermost(to)
-            && self.normal.cfg.preds(to).iter().min_by_key(|b| place(b)) == Some(&from)
+        loops.innermost(from) == loops.innermost(to) && self.plan.first_pred[to].expand() == Some(from)
     }
 
     /// Fills in the conditions of the branches that test whether a lane waits.
