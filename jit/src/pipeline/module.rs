@@ -220,10 +220,11 @@ pub(super) fn finish_canonical(
             passes::canonicalize_promoted(func, &module.globals, options, after);
         })
     })?;
-    let is_kernel = module.kernels.iter().any(|kernel| kernel.func == func);
     module.funcs[func].stage = Stage::Canonical;
-    if is_kernel && !options.dependent_sub_groups {
-        spmd::yields::run(&mut module.funcs[func]);
+    if !options.dependent_sub_groups
+        && let Some(kernel) = module.kernels.iter().find(|kernel| kernel.func == func)
+    {
+        spmd::yields::run(&mut module.funcs[func], kernel.required_local_size);
     }
     Ok(())
 }

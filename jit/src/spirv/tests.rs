@@ -228,6 +228,39 @@ fn long_chains_of_constants() {
     assert!(error(&chain(50_000)).contains("takes more than 256 operations on addresses"));
 }
 
+/// Instructions of vendors that assemblers may not know: a fence and a register are copies, bfloat16 is the upper half of a float.
+#[test]
+fn instructions_of_vendors() {
+    let body = |insts: &[Vec<u32>]| {
+        let mut all = preamble();
+        all.insert(0, op(Op::Capability, &[Capability::Int16 as u32]));
+        all.insert(0, op(Op::Capability, &[Capability::BFloat16ConversionINTEL as u32]));
+        all.insert(0, op(Op::Capability, &[Capability::ArithmeticFenceEXT as u32]));
+        all.insert(0, op(Op::Capability, &[Capability::FPGARegALTERA as u32]));
+        all.extend([
+            op(Op::TypeVoid, &[1]),
+            op(Op::TypeInt, &[2, 16, 0]),
+            op(Op::TypeFloat, &[3, 32]),
+            op(Op::TypeFunction, &[4, 1]),
+            op(Op::Constant, &[3, 6, 0x3f81_8000]),
+            op(Op::Function, &[1, 9, 0, 4]),
+            op(Op::Label, &[10]),
+        ]);
+        all.extend_from_slice(insts);
+        all.extend([op(Op::Return, &[]), op(Op::FunctionEnd, &[])]);
+        module(&all)
+    };
+    let words = body(&[
+        op(Op::ArithmeticFenceEXT, &[3, 20, 6]),
+        op(Op::FPGARegALTERA, &[3, 21, 20]),
+        op(Op::ConvertFToBF16INTEL, &[2, 22, 21]),
+        op(Op::ConvertBF16ToFINTEL, &[3, 23, 22]),
+    ]);
+    import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
+    let wrong = body(&[op(Op::ConvertFToBF16INTEL, &[3, 22, 6])]);
+    assert!(error(&wrong).contains("the instruction cannot convert f32 to f32"));
+}
+
 #[test]
 fn kernels_of_one_name_do_not_link() {
     let words = kernel(&[op(Op::Return, &[])]);

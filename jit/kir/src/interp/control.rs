@@ -86,7 +86,7 @@ impl<'m> Machine<'m, '_> {
             SyncOp::Barrier | SyncOp::NamedBarrier => Flow::Wait,
             SyncOp::Yield => {
                 frame(thread).index += 1;
-                Flow::Yield
+                Flow::GiveWay
             }
             SyncOp::Deadlock => {
                 self.fault(thread, inst, Fault::Deadlock);

@@ -193,7 +193,7 @@ impl<'m> Interpreter<'m> {
             Thread { frames: Vec::new(), id: None, access: Accessor::default(), yielded: false, returned: Vec::new() };
         let args: Vec<LaneVec> = args.iter().map(|lanes| LaneVec::from_slice(&lanes.bits)).collect();
         machine.enter(&mut thread, func, &args)?;
-        while matches!(machine.run(&mut thread)?, Flow::Wait | Flow::Yield) {
+        while matches!(machine.run(&mut thread)?, Flow::Wait | Flow::Yield | Flow::GiveWay) {
             // There are no other threads to wait for.
             machine.execute_alone(&mut thread);
         }
@@ -268,6 +268,10 @@ impl<'m> Machine<'m, '_> {
                         if self.options.seed == 0 {
                             ready.rotate_right(1);
                         }
+                    }
+                    // It is ready again in the next round, after the barriers at which all others wait.
+                    Flow::GiveWay => {
+                        ready.pop();
                     }
                     Flow::Wait => {
                         item.state = ItemState::Waiting(SyncPoint::of(&item.thread));

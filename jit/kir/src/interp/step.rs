@@ -80,6 +80,8 @@ pub(super) enum Flow {
     Wait,
     /// Yields to other threads.
     Yield,
+    /// Has executed a yield: waits until all others that can go on have had a turn.
+    GiveWay,
     /// The thread has ended.
     End,
     /// The whole run ends: out of fuel, or too many faults.
@@ -141,7 +143,7 @@ impl<'m> Machine<'m, '_> {
                     }
                 }
                 Flow::Moved => {}
-                flow @ (Flow::Wait | Flow::Yield | Flow::End | Flow::Stop) => return Ok(flow),
+                flow @ (Flow::Wait | Flow::Yield | Flow::GiveWay | Flow::End | Flow::Stop) => return Ok(flow),
             }
         }
     }

@@ -80,6 +80,14 @@ impl WorkItem<'_> {
         }
     }
 
+    /// Whether it has given way, at a time when no other work-item can go on.
+    fn is_ready(&self) -> bool {
+        match self.state {
+            ItemState::Ready => true,
+            ItemState::Waiting(_) | ItemState::Done => false,
+        }
+    }
+
     fn waits_at(&self, point: SyncPoint) -> bool {
         self.point().is_some_and(|other| other.same(point))
     }
@@ -109,12 +117,15 @@ fn common_point(items: &[WorkItem<'_>]) -> Option<SyncPoint> {
 }
 
 impl<'m> Machine<'m, '_> {
-    /// Called when all work-items wait or have ended. Releases those that can continue: first those that wait at points of their
+    /// Called when all work-items wait, have given way or have ended. Releases those that can continue: first those that wait at points of their
     /// sub-groups, then the whole group. If there are none, the barriers are divergent: this is reported, and all are released.
     pub(super) fn synchronize(&mut self, items: &mut [WorkItem<'m>], epochs: &mut (u32, u32)) {
         let mut any = false;
         for pack in self.packs(items.len()) {
             let pack = &mut items[pack];
+            if pack.iter().any(WorkItem::is_ready) {
+                continue;
+            }
             if let Some(point @ SyncPoint::Barrier(info)) = common_point(pack)
                 && info.execution == MemScope::SubGroup
             {
@@ -129,7 +140,8 @@ impl<'m> Machine<'m, '_> {
                 any = true;
             }
         }
-        if any || self.release_named_barriers(items, epochs) {
+        // Nobody passes a point of the group without those that have given way.
+        if any || self.release_named_barriers(items, epochs) || items.iter().any(WorkItem::is_ready) {
             return;
         }
         let point = common_point(items);
@@ -181,7 +193,9 @@ impl<'m> Machine<'m, '_> {
     fn release_named_barriers(&mut self, items: &mut [WorkItem<'m>], epochs: &mut (u32, u32)) -> bool {
         let mut arrived: Vec<(SyncPoint, Vec<usize>)> = Vec::new();
         for pack in self.packs(items.len()) {
-            if let Some(point @ SyncPoint::Named(..)) = common_point(&items[pack.clone()]) {
+            if !items[pack.clone()].iter().any(WorkItem::is_ready)
+                && let Some(point @ SyncPoint::Named(..)) = common_point(&items[pack.clone()])
+            {
                 match arrived.iter_mut().find(|(known, _)| known.same(point)) {
                     Some((_, members)) => members.push(pack.start),
                     None => arrived.push((point, vec![pack.start])),

@@ -49,7 +49,7 @@ classes! {
     /// Conversions.
     ConvertInst {
         ConvertFToU ConvertFToS ConvertSToF ConvertUToF UConvert SConvert FConvert ConvertPtrToU SatConvertSToU SatConvertUToS
-        ConvertUToPtr PtrCastToGeneric GenericCastToPtr GenericCastToPtrExplicit Bitcast
+        ConvertUToPtr PtrCastToGeneric GenericCastToPtr GenericCastToPtrExplicit Bitcast ConvertFToBF16INTEL ConvertBF16ToFINTEL
     }
     /// Comparisons, logic and selection.
     LogicInst {
@@ -70,7 +70,7 @@ classes! {
     /// Vectors and aggregates.
     CompositeInst {
         VectorExtractDynamic VectorInsertDynamic VectorShuffle CompositeConstruct CompositeExtract CompositeInsert CopyObject
-        CopyLogical Undef
+        CopyLogical Undef ArithmeticFenceEXT FPGARegALTERA
     }
     /// Variables, accesses and addresses.
     MemoryInst {
@@ -82,7 +82,7 @@ classes! {
     /// Control flow and calls.
     ControlInst {
         LoopMerge SelectionMerge Branch BranchConditional Switch Return ReturnValue Unreachable Kill TerminateInvocation
-        FunctionCall
+        FunctionCall LoopControlINTEL
     }
     /// Atomic operations but read-modify-write arithmetic.
     AtomicInst {
@@ -95,7 +95,7 @@ classes! {
     }
     /// Barriers, fences and asynchronous copies.
     GroupInst {
-        ControlBarrier MemoryBarrier GroupAsyncCopy UntypedGroupAsyncCopyKHR GroupWaitEvents
+        ControlBarrier ControlBarrierArriveINTEL ControlBarrierWaitINTEL MemoryBarrier GroupAsyncCopy UntypedGroupAsyncCopyKHR GroupWaitEvents
     }
     /// Device-side enqueue.
     EnqueueInst {

@@ -39,7 +39,11 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: CompositeInst) -> Resu
         CompositeInst::CompositeConstruct => construct(cx, inst),
         CompositeInst::CompositeExtract => extract(cx, inst),
         CompositeInst::CompositeInsert => insert(cx, inst),
-        CompositeInst::CopyObject | CompositeInst::CopyLogical => {
+        // No pass computes with other operations than a program's across a value, unless fast-math flags allow it.
+        CompositeInst::CopyObject
+        | CompositeInst::CopyLogical
+        | CompositeInst::ArithmeticFenceEXT
+        | CompositeInst::FPGARegALTERA => {
             let (id, ty) = (inst.id(0)?, inst.result_type()?);
             if !cx.unit.types.same_shape(cx.type_of(id)?, ty)? {
                 return Err(InstError::malformed("the operand does not have the result type"));

@@ -17,7 +17,7 @@ use crate::spirv::words::{Inst, InstError};
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ControlInst) -> Result<(), InstError> {
     match op {
         // Hints, which the importer does not need.
-        ControlInst::LoopMerge | ControlInst::SelectionMerge => {}
+        ControlInst::LoopMerge | ControlInst::SelectionMerge | ControlInst::LoopControlINTEL => {}
         ControlInst::Branch => {
             let target = edge(cx, inst.id(0)?)?;
             cx.b.jump(target.block, &target.args);

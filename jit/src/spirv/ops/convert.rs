@@ -1,6 +1,6 @@
 //! Conversions.
 
-use clift_kir::{Builder, Convert, Opcode, Rounding, Space, Type, Value};
+use clift_kir::{Builder, Convert, FloatCond, Opcode, Rounding, Space, Type, Value};
 use rspirv::dr::Operand;
 use rspirv::spirv::FPRoundingMode;
 
@@ -119,8 +119,35 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ConvertInst) -> Result
             cx.b.select(inside, pointer, null)
         }
         ConvertInst::Bitcast => bitcast(cx, from, to)?,
+        ConvertInst::ConvertFToBF16INTEL => {
+            classes(source.elem == Type::F32.elem, to.elem == Type::I16.elem)?;
+            to_bfloat16(&mut cx.b, from)
+        }
+        ConvertInst::ConvertBF16ToFINTEL => {
+            classes(source.elem == Type::I16.elem, to.elem == Type::F32.elem)?;
+            let wide = cx.b.int_resize(from, Type::I32.elem, false);
+            let half = cx.b.iconst(to.as_int(), 16);
+            let bits = cx.b.int2(Opcode::Shl, wide, half);
+            cx.b.cast(Opcode::Bitcast, bits, to)
+        }
     };
     cx.set(inst, value)
+}
+
+/// Floats of 32 bits as the upper halves of floats, rounded to the nearest or even one. NaNs stay NaNs.
+fn to_bfloat16(b: &mut Builder<'_>, from: Value) -> Value {
+    let ty = b.ty(from).as_int();
+    let bits = b.cast(Opcode::Bitcast, from, ty);
+    let [half, one, below, quiet] = [16, 1, 0x7fff, 0x40].map(|n| b.iconst(ty, n));
+    let upper = b.int2(Opcode::Lshr, bits, half);
+    let odd = b.int2(Opcode::And, upper, one);
+    let bias = b.int2(Opcode::Iadd, below, odd);
+    let sum = b.int2(Opcode::Iadd, bits, bias);
+    let rounded = b.int2(Opcode::Lshr, sum, half);
+    let nan = b.int2(Opcode::Or, upper, quiet);
+    let is_nan = b.fcmp(FloatCond::Uno, from, from);
+    let chosen = b.select(is_nan, nan, rounded);
+    b.int_resize(chosen, Type::I16.elem, false)
 }
 
 /// A pointer converted to another address space.

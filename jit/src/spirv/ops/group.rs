@@ -19,6 +19,20 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: GroupInst) -> Result<(
             barrier(cx, execution, memory, spaces);
             Ok(())
         }
+        // The work-items of a group wait where they wait for all to have arrived; what they do in between may be done before.
+        GroupInst::ControlBarrierArriveINTEL => {
+            execution_scope(cx, inst.id(0)?)?;
+            scope(cx, inst.id(1)?)?;
+            spaces(cx, inst.id(2)?)?;
+            Ok(())
+        }
+        GroupInst::ControlBarrierWaitINTEL => {
+            let execution = execution_scope(cx, inst.id(0)?)?;
+            let memory = scope(cx, inst.id(1)?)?;
+            let spaces = spaces(cx, inst.id(2)?)?;
+            barrier(cx, execution, memory, spaces);
+            Ok(())
+        }
         GroupInst::MemoryBarrier => {
             let info =
                 AtomicInfo { op: AtomicOp::Xchg, scope: scope(cx, inst.id(0)?)?, order: order(cx, inst.id(1)?)? };

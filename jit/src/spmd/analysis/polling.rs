@@ -12,10 +12,12 @@
 //! - `for (i = 0; i < *n; i++)` where `*n` is volatile;
 //! - searches through memory in one direction.
 
+mod bystanders;
+
 use clift_kir::analysis::LoopId;
 use clift_kir::dfg::ValueDef;
 use clift_kir::inst::BlockCall;
-use clift_kir::ops::{MemoryOp, OpClass};
+use clift_kir::ops::{Effects, MemoryOp, OpClass};
 use clift_kir::{
     AtomicOp, BarrierInfo, Block, FloatCond, Function, Imm, Inst, IntCond, Meeting, MemScope, Opcode, Space, Value,
 };
@@ -32,10 +34,41 @@ pub(crate) enum Waiting {
     Perhaps,
 }
 
-/// The loops in which a work-item may wait for others of its work-group, with their latches.
-pub(crate) fn waiting_loops(normal: &NormalForm) -> Vec<(LoopId, Block, Waiting)> {
-    let loops = normal.loops.iter();
-    loops.filter_map(|(id, _)| PollingLoop::new(normal, id).and_then(|at| Some((id, at.latch, at.waits()?)))).collect()
+/// The loops in which a work-item may wait for others of its work-group, or may keep them from something that others can see, with
+/// their latches.
+pub(crate) fn waiting_loops(
+    normal: &NormalForm,
+    required_local_size: Option<[u64; 3]>,
+) -> Vec<(LoopId, Block, Waiting)> {
+    let polling = normal.loops.iter().filter_map(|(id, _)| PollingLoop::new(normal, id));
+    let waiting = polling.filter_map(|polling| {
+        let waiting = polling.waits()?;
+        (!bystanders::can_wait(&polling, required_local_size)).then_some((polling.id, polling.latch, waiting))
+    });
+    waiting.collect()
+}
+
+/// Whether an instruction may write the memory that another one reads.
+pub(super) fn may_write(func: &Function, inst: Inst, read: Inst) -> bool {
+    let (data, read_data) = (func.dfg.inst(inst), func.dfg.inst(read));
+    let writes = match data.op.info().effects {
+        Effects::Write | Effects::ReadWrite => true,
+        Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
+    };
+    if !writes
+        || matches!(
+            data.op,
+            Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Request | Opcode::Clock | Opcode::Check
+        )
+    {
+        return false;
+    }
+    let (Some(to), Some(from)) = (shared_space(func, inst), shared_space(func, read)) else {
+        return false;
+    };
+    let alias = |imm: &Imm| if let Imm::Mem(mem) = imm { mem.alias } else { 0 };
+    let (a, b) = (alias(&data.imm), alias(&read_data.imm));
+    to.may_alias(from) && (a == 0 || b == 0 || a == b)
 }
 
 /// The address space of an access to memory that work-items share; `None` for other accesses and other instructions.

@@ -11,13 +11,12 @@
 //! 3. whose memory these other lanes may write before they reach a barrier, where they wait for the lane in any case.
 
 use clift_kir::analysis::DomTree;
-use clift_kir::ops::Effects;
-use clift_kir::{Block, Function, Imm, Inst, Loc, Meeting, MemScope, Opcode};
+use clift_kir::{Block, Function, Inst, Loc, Meeting, MemScope, Opcode};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashSet;
 
 use super::divergence::Divergence;
-use super::polling::{PollingLoop, shared_space};
+use super::polling::{PollingLoop, may_write};
 use crate::spmd::transform::normalize::NormalForm;
 
 /// A read that lanes may spin on.
@@ -115,7 +114,7 @@ impl SpinLoopSearch<'_> {
                 continue;
             }
             for &inst in func.layout.insts(block) {
-                if self.may_write(inst, read) {
+                if may_write(func, inst, read) {
                     return true;
                 }
                 if synchronizes_lanes(func, inst) {
@@ -145,30 +144,5 @@ impl SpinLoopSearch<'_> {
             open.extend(cfg.succs(at));
         }
         false
-    }
-
-    /// Whether an instruction may write the memory that another one reads.
-    fn may_write(&self, inst: Inst, read: Inst) -> bool {
-        let dfg = &self.normal.func.dfg;
-        let (data, read_data) = (dfg.inst(inst), dfg.inst(read));
-        let writes = match data.op.info().effects {
-            Effects::Write | Effects::ReadWrite => true,
-            Effects::Pure | Effects::Read | Effects::Convergent | Effects::Terminator => false,
-        };
-        if !writes
-            || matches!(
-                data.op,
-                Opcode::AtomicLoad | Opcode::Fence | Opcode::Printf | Opcode::Request | Opcode::Clock | Opcode::Check
-            )
-        {
-            return false;
-        }
-        let (Some(to), Some(from)) = (shared_space(&self.normal.func, inst), shared_space(&self.normal.func, read))
-        else {
-            return false;
-        };
-        let alias = |imm: &Imm| if let Imm::Mem(mem) = imm { mem.alias } else { 0 };
-        let (a, b) = (alias(&data.imm), alias(&read_data.imm));
-        to.may_alias(from) && (a == 0 || b == 0 || a == b)
     }
 }

@@ -37,7 +37,7 @@ kernel f0 args 32
 fn yields(body: &str) -> usize {
     let mut module = kernel(body);
     let func = module.kernels[0].func;
-    let any = transform::yields::run(&mut module.funcs[func]);
+    let any = transform::yields::run(&mut module.funcs[func], None);
     verify::module(&module).unwrap_or_else(|e| panic!("{e:?}"));
     let func = &module.funcs[func];
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
@@ -82,7 +82,7 @@ b2:";
     assert!(spin_loop(compare).is_none());
     for lock in [compare, &exchange, &load] {
         assert_eq!(yields(&format!("{lock}{UNLOCK}")), 1);
-        assert_eq!(yields(lock), 1);
+        assert_eq!(yields(lock), usize::from(lock != load));
     }
     // A lane that waits has passed the barrier by then.
     assert!(spin_loop(&format!("{compare}\n    barrier 0 work_group work_group global{UNLOCK}")).is_none());
@@ -132,7 +132,23 @@ b3:
     assert!(spin_loop(&leader("store align 4 v2, v4")).is_some(), "another lane may be the one that sets it");
     let in_sub_group = leader("barrier 0 sub_group sub_group global\n store align 4 v2, v4");
     assert_eq!(spin_loop(&in_sub_group), None, "the other lanes wait at the barrier");
-    assert_eq!(yields(&in_sub_group), 1);
+    assert_eq!(yields(&in_sub_group), 1, "the others may write what is polled");
+    // Nobody sees what the others do meanwhile, unless it is an atomic or they are leaders, too.
+    assert_eq!(yields(&leader("")), 0);
+    let atomic = "v30: i32 = atomic_rmw add relaxed device v2, v4";
+    assert_eq!(yields(&leader(atomic)), 1);
+    assert_eq!(yields(&leader(&format!("barrier 0 work_group work_group global\n {atomic}"))), 0);
+    assert_eq!(yields(&leader(&format!("barrier 0 sub_group sub_group global\n {atomic}"))), 1);
+    assert_eq!(yields(&format!("{atomic}\n {}", leader(""))), 1);
+    let arrives = leader("")
+        .replace("b1:\n", "b9:\n")
+        .replace("branch v12, b1", "branch v12, b5")
+        .replace("b9:\n", "b5:\n v31: i32 = atomic_rmw add relaxed device v0, v4\n jump b1\nb1:\n");
+    assert_eq!(yields(&arrives), 0, "only the leader adds");
+    assert_eq!(yields(&arrives.replace("local_id 0", "local_id 1")), 1, "there may be several leaders");
+    assert_eq!(yields(&format!("v33: i64 = local_size 1\n {arrives}")), 1, "in several rows");
+    let other = arrives.replace("jump b3\nb3:", "jump b3\nb3:\n v32: i32 = atomic_rmw add relaxed device v2, v4");
+    assert_eq!(yields(&other), 1, "the others add as well");
 }
 
 #[test]
@@ -255,7 +271,7 @@ b1:
     branch v11, b1, b2
 b2:
     store align 4 v2, v4";
-    assert_eq!(yields(fenced), 1);
+    assert_eq!(yields(fenced), 1, "the fence lets others see what was done before");
     assert_eq!(yields(&fenced.replace("    fence acq_rel device\n", "")), 0, "nothing says that others change it");
     assert_eq!(yields(&fenced.replace("fence acq_rel device", "barrier 0 work_group work_group global")), 0);
 }

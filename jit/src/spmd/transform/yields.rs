@@ -25,12 +25,12 @@ use crate::spmd::analysis::polling::{Waiting, is_ordered_read, may_poll, waiting
 const PATIENCE: i64 = 32;
 
 /// Inserts yields into a canonical kernel. Returns whether there are any.
-pub(crate) fn run(func: &mut Function) -> bool {
+pub(crate) fn run(func: &mut Function, required_local_size: Option<[u64; 3]>) -> bool {
     if !may_poll(func) {
         return false;
     }
     let Some(normal) = normalize::run(func) else { return in_irreducible_loops(func) };
-    let loops = waiting_loops(&normal);
+    let loops = waiting_loops(&normal, required_local_size);
     if loops.is_empty() {
         return false;
     }
