@@ -35,6 +35,8 @@ pub(crate) struct Costs {
     pub(crate) hot: f64,
     /// The part of `hot` in scattered accesses.
     pub(crate) scattered: f64,
+    /// Instructions of the pack for scattered accesses, each counted once, however often it is executed.
+    pub(crate) scattered_insts: f64,
 }
 
 /// How many iterations a loop is assumed to have if constants do not decide.
@@ -75,7 +77,7 @@ pub(crate) fn estimate_long(
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
-    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0 };
+    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0, scattered_insts: 0.0 };
     for &block in &plan.order {
         let own = model.lane_share(block, &share, &plan);
         share[block] = own;
@@ -95,6 +97,7 @@ pub(crate) fn estimate_long(
             all += THROUGHPUTS.any_lane_test;
         }
         all += THROUGHPUTS.carried_through_memory * through_memory.iter().filter(|&&at| at == block).count() as f64;
+        costs.scattered_insts += scattered;
         costs.scalar += frequency * own * one * model.lanes;
         let times = frequency * divergence_factor * executed;
         costs.pack += times * all;

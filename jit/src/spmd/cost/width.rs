@@ -211,8 +211,15 @@ impl Width {
                 chosen.lanes,
                 1.0 / gain
             );
-            let normal = chosen.versions.unwrap_or(chosen.general);
-            return Width::Unprofitable(reason, chosen.lanes, Box::new(normal));
+            return chosen.unprofitable(reason);
+        }
+        if gain < WORTHWHILE_LONG && costs.scattered_insts > LONG_SCATTERED && !sub_groups {
+            let reason = format!(
+                "with {} lanes, its scattered accesses would take {:.0} instructions, for only {gain:.1} times the speed of \
+                 {instead}",
+                chosen.lanes, costs.scattered_insts
+            );
+            return chosen.unprofitable(reason);
         }
         Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new))
     }
@@ -238,6 +245,11 @@ impl<'a> WidthCandidate<'a> {
         index_widening::run(&mut general, lanes);
         let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
         WidthCandidate { machine, lanes, general, versions, divergence: OnceCell::new() }
+    }
+
+    /// One lane, as packs of this kind are not worth it.
+    fn unprofitable(self, reason: String) -> Width {
+        Width::Unprofitable(reason, self.lanes, Box::new(self.versions.unwrap_or(self.general)))
     }
 
     /// The kernel for rows of whole packs.
@@ -396,6 +408,10 @@ const HALF_PRESSURE: f64 = 0.6;
 /// How much faster a pack must be than its work-items one after the other. The model counts instructions; more of them are in
 /// flight at once if they belong to a pack.
 const WORTHWHILE: f64 = 0.85;
+/// As [`WORTHWHILE`], for packs with more than [`LONG_SCATTERED`] instructions for scattered accesses: they are a multiple of
+/// the kernel's own instructions, leave the instruction caches, and take seconds to compile.
+const WORTHWHILE_LONG: f64 = 2.0;
+const LONG_SCATTERED: f64 = 50_000.0;
 
 /// How many times as much a block counts that is always executed as one that a branch may skip.
 const SKIPPABLE_WEIGHT: usize = 4;

@@ -128,6 +128,33 @@ fn no_more_lanes_for_atomics() {
     assert!(lanes("", count).is_none_or(|lanes| lanes <= 16));
 }
 
+/// Look-ups in tables, one after the other, that make a pack somewhat faster, but many times as long as the kernel. As in ciphers
+/// with unrolled rounds.
+#[test]
+fn one_lane_for_long_code_of_look_ups() {
+    let look_ups = |count: u32| {
+        let mut body = String::from("v50: i32 = const 255\nv51: i32 = load align 4 v4\n");
+        for at in (0..count).map(|i| 52 + 5 * i) {
+            body += &format!(
+                "v{at}: i32 = xor v{}, v2\nv{}: i32 = and v{at}, v50\nv{}: i64 = zext v{}\n\
+                 v{}: ptr(global) = addr scale 4 v1, v{}\nv{}: i32 = load align 4 v{}\n",
+                at - 1,
+                at + 1,
+                at + 2,
+                at + 1,
+                at + 3,
+                at + 2,
+                at + 4,
+                at + 3
+            );
+        }
+        let last = 51 + 5 * count;
+        body + &format!("v{}: f32 = bitcast v{last}\nstore align 4 v4, v{}\n", last + 1, last + 1)
+    };
+    assert_eq!(lanes(&look_ups(200), CHAIN).map(|lanes| lanes.min(16)), Some(16));
+    assert_eq!(lanes(&look_ups(1500), CHAIN), None);
+}
+
 /// Accesses to records that are shuffles with eight lanes, and scattered with sixteen.
 #[test]
 fn fewer_lanes_for_long_records() {
