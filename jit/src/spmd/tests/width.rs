@@ -134,21 +134,14 @@ fn no_more_lanes_for_atomics() {
 fn one_lane_for_long_code_of_look_ups() {
     let look_ups = |count: u32| {
         let mut body = String::from("v50: i32 = const 255\nv51: i32 = load align 4 v4\n");
-        for at in (0..count).map(|i| 52 + 5 * i) {
+        for at in (0..count).map(|i| 52 + 4 * i) {
+            let [before, index, address, loaded] = [at - 1, at + 1, at + 2, at + 3];
             body += &format!(
-                "v{at}: i32 = xor v{}, v2\nv{}: i32 = and v{at}, v50\nv{}: i64 = zext v{}\n\
-                 v{}: ptr(global) = addr scale 4 v1, v{}\nv{}: i32 = load align 4 v{}\n",
-                at - 1,
-                at + 1,
-                at + 2,
-                at + 1,
-                at + 3,
-                at + 2,
-                at + 4,
-                at + 3
+                "v{at}: i32 = and v{before}, v50\nv{index}: i64 = zext v{at}\n\
+                 v{address}: ptr(global) = addr scale 4 v1, v{index}\nv{loaded}: i32 = load align 4 v{address}\n"
             );
         }
-        let last = 51 + 5 * count;
+        let last = 51 + 4 * count;
         body + &format!("v{}: f32 = bitcast v{last}\nstore align 4 v4, v{}\n", last + 1, last + 1)
     };
     assert_eq!(lanes(&look_ups(200), CHAIN).map(|lanes| lanes.min(16)), Some(16));
