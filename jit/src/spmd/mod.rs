@@ -12,7 +12,7 @@
 //! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; `throughput.rs`, `recurrence.rs` and
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
-//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` lets sub-groups that wait take turns; `single_item_groups.rs` prepares a kernel for work-groups of one
+//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` schedules sub-groups that wait round-robin; `single_item_groups.rs` prepares a kernel for work-groups of one
 //!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and y exchanged; `private_arrays.rs` chooses the layout of private
 //!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`

@@ -2,7 +2,7 @@
 //!
 //! Two analyses ask which loops wait for others. [`super::spin_loops`] finds those in which a lane would wait for another lane of
 //! its pack, so that packs are not possible. [`waiting_loops`] finds those in which a work-item may wait for another sub-group of
-//! its work-group, so that the sub-groups have to take turns ([`crate::spmd::transform::yields`]).
+//! its work-group, so that the sub-groups are scheduled round-robin ([`crate::spmd::transform::yields`]).
 //!
 //! Some loops look like that but make progress by themselves:
 //!

@@ -6,6 +6,14 @@ use crate::Options;
 use crate::spmd::cost::width::{RowLengths, Width};
 use crate::target::machine::Machine;
 
+/// The choice for the kernel of a module.
+fn choose(module: &str) -> Width {
+    let module = text::parse_module(module).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = &module.kernels[0];
+    let machine = Machine { register_bits: 512, registers: 32 };
+    Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine)
+}
+
 /// The lanes of a kernel with the arguments in, out, n, a loop variable `v20`, and a running value `v21`, which becomes `v30`.
 fn lanes(before: &str, body: &str) -> Option<u32> {
     let module = format!(
@@ -37,10 +45,7 @@ b3:
 kernel f0 args 24
 "#
     );
-    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
-    let kernel = &module.kernels[0];
-    let machine = Machine { register_bits: 512, registers: 32 };
-    match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine) {
+    match choose(&module) {
         Width::Packs(lanes, ..) => Some(lanes),
         Width::Scalar(reason) | Width::Unprofitable(reason, ..) => {
             println!("{reason}");
@@ -223,13 +228,7 @@ b3:
 kernel f0 args 16
 "#
         );
-        let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
-        let kernel = &module.kernels[0];
-        let machine = Machine { register_bits: 512, registers: 32 };
-        match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine) {
-            Width::Packs(..) => true,
-            Width::Scalar(_) | Width::Unprofitable(..) => false,
-        }
+        matches!(choose(&module), Width::Packs(..))
     };
     assert!(!lanes(4));
     assert!(lanes(64));
@@ -260,10 +259,7 @@ kernel f0 args 8
 "#,
         list.join(", ")
     );
-    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
-    let kernel = &module.kernels[0];
-    let machine = Machine { register_bits: 512, registers: 32 };
-    match Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine) {
+    match choose(&module) {
         Width::Scalar(reason) => reason.contains("lanes diverge at a switch"),
         Width::Packs(..) | Width::Unprofitable(..) => false,
     }
