@@ -8,7 +8,8 @@ from common import QUICK, as_gpu, case, ended, run, version
 from PIL import Image
 
 EXAMPLES = Path("/usr/share/mandelbulber2/examples")
-# Scenes whose images do not depend on the precision: the device has single precision, the processor double.
+# Scenes whose images agreed with the processor's. Why others differ is not shown: the device has single precision, the processor
+# double, and some scenes may depend on it.
 SCENES = [
     "IFS_001", "aboxmod1_001", "aboxmod2_001", "amazing surf multi 001", "amazing_surf 001", "amoxmodkali_001", "benesi 001",
     "benesi_mag_transforms_001", "benesi_t1_pine_tree_001", "bristorbrot001", "buffalo003_2", "diFS square grid",
