@@ -36,6 +36,18 @@ pub enum FrontEndChoice {
     Clang,
 }
 
+/// Which launches get code in which their sizes and integers are constants (`CLIFT_SPECIALIZE`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SpecializeChoice {
+    /// Those that repeat, if it is faster.
+    #[default]
+    Auto,
+    /// All.
+    Always,
+    /// None.
+    Never,
+}
+
 /// The values of the environment variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -57,6 +69,8 @@ pub struct Config {
     pub width: Option<u32>,
     /// `CLIFT_INLINE`.
     pub inline_limit: Option<usize>,
+    /// `CLIFT_SPECIALIZE`.
+    pub specialize: SpecializeChoice,
     /// `CLIFT_THREADS`.
     pub threads: Option<usize>,
     /// `CLIFT_FRONTEND`.
@@ -289,6 +303,23 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_SPECIALIZE",
+        values: "auto | always | never",
+        default: "auto",
+        doc: "code in which the sizes and integer arguments of a launch are constants: for launches that repeat, compiled in the \
+              background and used if it proves faster (`auto`), for all launches, which wait for it (`always`), or for none",
+        takes_empty: false,
+        set: |config, value| {
+            config.specialize = match text(value)? {
+                "auto" => SpecializeChoice::Auto,
+                "always" => SpecializeChoice::Always,
+                "never" => SpecializeChoice::Never,
+                _ => return Err("none of auto, always and never".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_THREADS",
         values: "a number from 1 to 4096",
         default: "the number of processors that this process may use",
@@ -395,6 +426,7 @@ impl Default for Config {
             symbols: SymbolReaders::default(),
             width: None,
             inline_limit: None,
+            specialize: SpecializeChoice::Auto,
             threads: None,
             front_end: FrontEndChoice::default(),
             clang: None,

@@ -29,7 +29,7 @@ pub use program::{
     AccessQualifier, AddressQualifier, ArgInfo, ArgKind, BuildError, ImportError, Kernel, ModuleSummary, Program,
     SpecConstant, TypeQualifiers,
 };
-pub use specialize::ArgFacts;
+pub use specialize::{ArgFacts, DecidingConstants, LaunchConstants};
 pub use spmd::report::work::{Work, WorkEstimate};
 
 /// One SPIR-V module of a build.

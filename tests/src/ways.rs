@@ -22,6 +22,9 @@ pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("cranelift-1", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "1")]),
     ("cranelift-8", &[("CLIFT_BACKEND", "cranelift"), ("CLIFT_WIDTH", "8")]),
     ("interp", &[("CLIFT_BACKEND", "interp")]),
+    // Sizes and integer arguments of every launch are constants.
+    ("constants", &[("CLIFT_SPECIALIZE", "always")]),
+    ("constants-cranelift", &[("CLIFT_SPECIALIZE", "always"), ("CLIFT_BACKEND", "cranelift")]),
     ("calls", &[("CLIFT_INLINE", "0")]),
     ("calls-x86-1", &[("CLIFT_INLINE", "0"), ("CLIFT_WIDTH", "1")]),
     ("calls-cranelift", &[("CLIFT_INLINE", "0"), ("CLIFT_BACKEND", "cranelift")]),

@@ -12,7 +12,7 @@ use clift_include::check::KernelChecks;
 use clift_include::image::{self, ArgFact};
 use clift_jit::{AccessQualifier, ArgInfo, ArgKind};
 use clift_runtime::check::Reported;
-use clift_runtime::launch::{ArgBlock, KernelCost};
+use clift_runtime::launch::ArgBlock;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
@@ -106,8 +106,7 @@ impl Kernel {
             reached: Vec::new(),
         };
         let context = Arc::downgrade(program.context());
-        let launch_info =
-            Arc::new(KernelInfo { executable: executable.clone(), index, context, cost: KernelCost::default() });
+        let launch_info = Arc::new(KernelInfo { executable: executable.clone(), index, context });
         let checks = info.checks.as_ref().map(|checks| (checks.clone(), Arc::new(Reported::none(checks))));
         let exceeded = exceeded_limit(&info.args);
         Self { program, executable, index, launch_info, checks, exceeded, args: Mutex::new(args) }

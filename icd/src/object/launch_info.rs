@@ -13,6 +13,8 @@ use clift_runtime::launch::KernelCost;
 use super::buffer::Mem;
 use super::context::Context;
 use super::program::unit::Executable;
+use super::repeated_launches::RepeatedLaunches;
+use crate::config::{SpecializeChoice, config};
 use crate::ffi::handle::Object;
 
 /// A kernel, as far as messages need it.
@@ -24,19 +26,41 @@ pub struct KernelInfo {
     pub index: usize,
     /// The context, whose allocations the kernel can access.
     pub context: Weak<Object<Context>>,
-    /// The cost estimate of its launches.
+}
+
+/// The launches of a kernel of a program so far, from whatever kernel object.
+#[derive(Debug)]
+pub struct KernelLaunches {
+    /// The cost estimate.
     pub cost: KernelCost,
+    /// Those that repeat, if code of their own could be faster.
+    pub repeated: Option<RepeatedLaunches>,
+}
+
+impl KernelLaunches {
+    /// No launches.
+    pub fn none(kernel: &clift_jit::Kernel) -> Self {
+        let deciding = kernel.specializations.as_ref().map(|all| all.deciding_constants());
+        let repeated =
+            deciding.filter(|_| config().specialize != SpecializeChoice::Never).and_then(RepeatedLaunches::watch);
+        Self { cost: KernelCost::default(), repeated }
+    }
 }
 
 impl KernelInfo {
     fn kernel(&self) -> &clift_jit::Kernel {
         &self.executable.program.kernels[self.index]
     }
+
+    /// The launches so far.
+    pub fn launches(&self) -> &KernelLaunches {
+        &self.executable.launches[self.index]
+    }
 }
 
 impl LaunchInfo for KernelInfo {
     fn cost(&self) -> &KernelCost {
-        &self.cost
+        &self.launches().cost
     }
 
     fn failed(&self, message: &str) {

@@ -19,5 +19,6 @@ pub mod operation;
 pub mod platform;
 pub mod program;
 pub mod queue;
+pub mod repeated_launches;
 pub mod sampler;
 pub mod semaphore;

@@ -15,6 +15,7 @@ mod constant_loads;
 mod dce;
 mod gvn;
 mod if_convert;
+pub(crate) mod launch_constants;
 mod licm;
 mod lifetimes;
 pub(crate) mod loop_form;

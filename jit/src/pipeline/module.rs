@@ -18,7 +18,7 @@ use crate::check::Instrumentation;
 use crate::codegen::AcceptedStage;
 use crate::codegen::data::ProgramData;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
-use crate::specialize::{LaunchFacts, Specialization, Specializations};
+use crate::specialize::{DecidingConstants, LaunchConstants, LaunchFacts, Specialization, Specializations};
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::report::work;
 use crate::{ArgKind, BackendChoice, BuildError, Kernel, Options, Program, check, passes, spmd};
@@ -30,7 +30,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     observer.module("imported", &module)?;
     let mut tables: Vec<KernelChecks> =
         kernels.iter().map(|desc| KernelChecks { kernel: desc.name.clone(), ..KernelChecks::default() }).collect();
-    let Canonicalized { called, assumes_separate_args, promoted } =
+    let Canonicalized { called, assumes_separate_args, mut deciding, promoted } =
         canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
     observer.module("canonical", &module)?;
     for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
@@ -86,14 +86,15 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             if let Some(lanes) = transposed {
                 observer.report_transposed(&desc.name, lanes);
             }
-            let promoted = promoted.clone().filter(|_| assumes_separate_args[number]);
+            let deciding = std::mem::take(&mut deciding[number]);
+            let promoted = promoted.clone().filter(|_| assumes_separate_args[number] || !deciding.is_empty());
             let is_special = accesses.is_some() || by_groups || transposed.is_some() || promoted.is_some();
             let specializations = is_special.then(|| {
                 let source = accesses.unwrap_or_else(|| module.clone());
                 let width = needs.resources.width;
                 let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, width);
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
-                Arc::new(Specializations::new(images, usual, by_groups, transposed, make))
+                Arc::new(Specializations::new(images, usual, by_groups, transposed, deciding, make))
             });
             let func = &module.funcs[module.kernels[number].func];
             let is_counted = describes_kernels() && func.stage == Stage::Canonical;
@@ -134,7 +135,9 @@ struct Canonicalized {
     called: Vec<CalledFunction>,
     /// By kernel, whether its code takes accesses through different arguments for independent.
     assumes_separate_args: Vec<bool>,
-    /// The module before kernels were optimized so, if any is.
+    /// By kernel, which constants of launches decide how its code could be.
+    deciding: Vec<DecidingConstants>,
+    /// The module before anything was assumed of launches, if other code may be needed or useful.
     promoted: Option<Arc<Module>>,
 }
 
@@ -167,6 +170,7 @@ fn canonicalize(
     let imported = imported.into_iter().filter(|&(_, func)| module.funcs[func].stage == Stage::Imported);
     let imported: Vec<(usize, Func)> = imported.collect();
     let mut assumes_separate_args = vec![false; kernels.len()];
+    let mut deciding = vec![DecidingConstants::default(); kernels.len()];
     for &(number, func) in &imported {
         let desc = &kernels[number];
         if !desc.is_child {
@@ -180,15 +184,19 @@ fn canonicalize(
             })?;
         }
         assumes_separate_args[number] = gains_from_separate_args(&module.funcs[func], desc, options);
+        if may_be_specialized(desc, options) {
+            deciding[number] = DecidingConstants::of(&module.funcs[func]);
+        }
     }
-    let promoted = assumes_separate_args.contains(&true).then(|| Arc::new(module.clone()));
+    let is_needed = assumes_separate_args.contains(&true) || deciding.iter().any(|deciding| !deciding.is_empty());
+    let promoted = is_needed.then(|| Arc::new(module.clone()));
     for &(number, func) in &imported {
         if assumes_separate_args[number] {
             module.funcs[func].noalias_args = pointer_args(&kernels[number]).collect();
         }
         finish_canonical(observer, module, func, options)?;
     }
-    Ok(Canonicalized { called, assumes_separate_args, promoted })
+    Ok(Canonicalized { called, assumes_separate_args, deciding, promoted })
 }
 
 /// The offsets of a kernel's arguments that are pointers to memory objects.
@@ -199,13 +207,27 @@ fn pointer_args(desc: &KernelDesc) -> impl Iterator<Item = u32> {
 
 /// Whether a kernel's code should take accesses through different arguments for independent, and launches say whether they are.
 fn gains_from_separate_args(func: &Function, desc: &KernelDesc, options: &Options) -> bool {
-    let applies = options.separate_args
-        && !options.opt_disable
-        && options.checks.is_empty()
-        && options.backend != BackendChoice::Interp
-        && !desc.is_child;
+    let applies = options.separate_args && may_be_specialized(desc, options);
     let written = written_args(func);
     applies && pointer_args(desc).count() > 1 && pointer_args(desc).any(|arg| written.contains(&arg))
+}
+
+/// Whether launches of a kernel may get code of their own to be faster.
+fn may_be_specialized(desc: &KernelDesc, options: &Options) -> bool {
+    !options.opt_disable && options.checks.is_empty() && options.backend != BackendChoice::Interp && !desc.is_child
+}
+
+/// Inserts constants of launches into a kernel after [`passes::PROMOTE`].
+pub(super) fn insert_constants(
+    observer: &StageObserver<'_>,
+    module: &mut Module,
+    func: Func,
+    constants: &LaunchConstants,
+) -> Result<(), BuildError> {
+    with_function(module, func, |module, func| {
+        passes::launch_constants::run(func, constants);
+        observer.passes(module, func, |func, after| passes::run(func, &module.globals, passes::PROMOTE, after))
+    })
 }
 
 /// Takes a kernel after [`passes::PROMOTE`] to stage *canonical*.

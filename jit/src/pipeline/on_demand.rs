@@ -10,7 +10,7 @@ use clift_kir::{Function, Module, Stage};
 use super::PANIC;
 use super::batch::{KernelRequest, compile_kernels};
 use super::kernel::to_legal;
-use super::module::{expand_images, finish_canonical};
+use super::module::{expand_images, finish_canonical, insert_constants};
 use super::observer::StageObserver;
 use crate::builtins::image;
 use crate::codegen::data::ProgramData;
@@ -87,7 +87,7 @@ pub(super) struct KernelSource {
     name: String,
     /// The kernel at stage *canonical*, with its image accesses, among others.
     module: Arc<Module>,
-    /// The kernel as it was before anything was assumed of its arguments, among others, if something is.
+    /// The kernel as it was before anything was assumed of its launches, among others, if something may be.
     promoted: Option<Arc<Module>>,
     /// Its index in the modules.
     number: usize,
@@ -119,7 +119,8 @@ impl KernelSource {
         guarded(PANIC, || {
             let options = Options { single_items: facts.form == LaunchForm::SingleItems, ..self.options.clone() };
             let mut observer = StageObserver::new(&options, Instant::now());
-            let source = if facts.overlap { self.promoted.as_ref().unwrap_or(&self.module) } else { &self.module };
+            let is_early = facts.overlap || facts.constants.is_some();
+            let source = self.promoted.as_ref().filter(|_| is_early).unwrap_or(&self.module);
             let kernel = source.kernels[self.number].clone();
             let func = kernel.func;
             let is_other = |id| id != func && source.kernels.iter().any(|kernel| kernel.func == id);
@@ -132,6 +133,11 @@ impl KernelSource {
                 }
             });
             let mut module = Module { funcs: funcs.collect(), globals: source.globals.clone(), kernels: vec![kernel] };
+            if let Some(constants) = &facts.constants {
+                let noalias_args = &self.module.funcs[func].noalias_args;
+                module.funcs[func].noalias_args = if facts.overlap { Vec::new() } else { noalias_args.clone() };
+                insert_constants(&observer, &mut module, func, constants)?;
+            }
             if module.funcs[func].stage == Stage::Imported {
                 finish_canonical(&observer, &mut module, func, &options)?;
             }

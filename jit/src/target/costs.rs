@@ -1,7 +1,7 @@
 //! What operations cost on a machine: the figures behind the choice of lanes (`spmd/cost`). One table, so that a machine of
 //! another kind can have its own.
 //!
-//! `cargo run --release -p kirc -- costs` measures every figure again on the machine that it runs on, beside this table. The
+//! `cargo run --release -p kirc -- costs` measures every figure but `missed_line` again on the machine that it runs on, beside this table. The
 //! documentation of a figure names its source and what that program measured on an Emerald Rapids (EMR below).
 //!
 //! - *Latencies* are those of Intel's Skylake-X on <https://uops.info>, with registers of 256 bits where they depend on the
@@ -52,6 +52,9 @@ pub struct Throughputs {
     /// Extracting or inserting a lane, and an access with it. uops.info: `VEXTRACTI32X4`, `VPEXTRD` and a load, 2 to 3. EMR, for
     /// a lane of a gather 1, of a scatter 2.
     pub scattered: f64,
+    /// A scalar access that misses the first-level cache in each iteration, while a pack's lanes share lines. Zen 4, copies of
+    /// elements in steps of 16 KiB: 20 cycles for each access beyond those of the pack; less where lines fit the second-level cache.
+    pub missed_line: f64,
     /// A branch that is hard to predict. Chosen: such branches are mixed with predictable ones. EMR: 22 if every second one is
     /// mispredicted.
     pub unsure_branch: f64,
@@ -77,6 +80,7 @@ pub const THROUGHPUTS: Throughputs = Throughputs {
     call: 40.0,
     atomic: 8.0,
     scattered: 2.5,
+    missed_line: 8.0,
     unsure_branch: 4.0,
     any_lane_test: 3.0,
     carried_through_memory: 130.0,

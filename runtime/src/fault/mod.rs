@@ -87,6 +87,8 @@ pub trait LaunchInfo: Send + Sync {
     /// The memory that the launch can access, as far as it is known. `args` is the argument block, `kept` are the resources that
     /// the command keeps alive.
     fn memory(&self, args: &[u8], kept: &[Arc<dyn Any + Send + Sync>]) -> Vec<KnownMemory>;
+    /// Receives the time that all threads together have worked on a launch, in ns, when it has ended without a failure.
+    fn took(&self, _nanos: u64) {}
     /// What a work-item of a launch with this argument block does, if somebody has counted it: for traces.
     fn work(&self, _args: &[u8]) -> Option<ItemWork> {
         None

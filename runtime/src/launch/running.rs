@@ -67,6 +67,8 @@ pub(crate) struct Running {
     output: Mutex<PrintfOutput>,
     /// When the first thread began to work; 0 before.
     started: AtomicU64,
+    /// The time that threads have worked on it, in ns.
+    worked: AtomicU64,
     /// The local size of the command, before work-groups were coalesced.
     local_size: [u64; 3],
 }
@@ -122,6 +124,7 @@ impl Running {
             status: AtomicI32::new(status::COMPLETE),
             output: Mutex::default(),
             started: AtomicU64::new(0),
+            worked: AtomicU64::new(0),
             local_size,
             launch,
         };
@@ -311,7 +314,9 @@ impl Running {
                     && let Some(info) = &self.launch.info
                 {
                     let items = self.launch.nd.group_items().saturating_mul(done);
-                    info.cost().learn(now_ns().saturating_sub(start), items.min(self.launch.nd.total_items()));
+                    let time = now_ns().saturating_sub(start);
+                    info.cost().learn(time, items.min(self.launch.nd.total_items()));
+                    self.worked.fetch_add(time, Ordering::Relaxed);
                 }
                 arenas.put_back();
             }
@@ -331,9 +336,11 @@ impl Running {
         if let Some(checks) = &self.launch.checks {
             checks.deliver();
         }
-        if self.has_failed()
-            && let Some(reason) = self.node.fault()
-        {
+        if !self.has_failed() {
+            if let Some(info) = &self.launch.info {
+                info.took(self.worked.load(Ordering::Relaxed));
+            }
+        } else if let Some(reason) = self.node.fault() {
             report(self.launch.info.as_ref(), reason);
         }
         self.status.load(Ordering::Relaxed)

@@ -31,6 +31,7 @@ use crate::object::event::{Event, command_name};
 use crate::object::operation::{Operation, Task};
 use crate::object::queue::Queue;
 
+mod code;
 pub mod fill;
 pub mod image;
 pub mod map;

@@ -1,14 +1,12 @@
 //! Kernel launches: `clEnqueueNDRangeKernel`, `clEnqueueTask`, and the query for the local size that a launch would get.
 
 use clift_include::cl::*;
-use clift_jit::ArgFacts;
-use clift_runtime::background;
 use clift_runtime::enqueue::Enqueuing;
 use clift_runtime::geometry::{self, Demands, MAX_DIMENSIONS, Request};
 use clift_runtime::graph::{KeepAlive, Work};
 use clift_runtime::launch::Launch;
 
-use super::{Submission, Wait};
+use super::{Submission, Wait, code};
 use crate::caps::limits;
 use crate::check;
 use crate::error::ClError::{InvalidContext, InvalidGlobalWorkSize, InvalidKernelArgs, InvalidValue, OutOfResources};
@@ -158,28 +156,18 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
     let mut keep = KeepAlive::new();
     keep.push(kernel.executable().program.memory.clone());
     let (mut entry, mut resources) = (info.entry, info.resources);
-    if let Some(specializations) = &info.specializations {
-        // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments
-        // The code is compiled on a thread with a large stack.
-        let (local_size, num_groups) = (nd.local_size(), nd.num_groups());
-        let facts = ArgFacts { images: &facts, overlap };
-        let code = specializations
-            .known(facts, local_size, num_groups)
-            .unwrap_or_else(|| background::run(|| specializations.get(facts, local_size, num_groups)));
-        let code = code.map_err(|error| {
-            queue.context().report(&format!("kernel `{}` cannot be compiled for its arguments: {error}", info.name));
-            OutOfResources
-        })?;
-        if let Some(code) = code {
-            (entry, resources) = (code.entry, resources.max(code.resources));
-            resources.width = code.resources.width;
-            resources.packs_of_groups = code.resources.packs_of_groups;
-            resources.may_coalesce_groups = code.resources.may_coalesce_groups;
-            if code.transposed {
-                nd = nd.transposed();
-            }
-            keep.push(code.memory);
+    // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments: see `code::choose`
+    let known = code::Known { nd: &nd, block: block.bytes(), images: &facts, overlap };
+    let (code, launch_info) = code::choose(queue, kernel, &known)?;
+    if let Some(code) = code {
+        (entry, resources) = (code.entry, resources.max(code.resources));
+        resources.width = code.resources.width;
+        resources.packs_of_groups = code.resources.packs_of_groups;
+        resources.may_coalesce_groups = code.resources.may_coalesce_groups;
+        if code.transposed {
+            nd = nd.transposed();
         }
+        keep.push(code.memory);
     }
     let reached = objects.iter().chain(buffers.iter().map(|(mem, _)| mem));
     let checks = check::of_launch(queue.context(), kernel, reached);
@@ -214,7 +202,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         local_arg_bytes,
         printf_sink: None,
         enqueuing,
-        info: Some(kernel.launch_info().clone()),
+        info: Some(launch_info),
         checks,
     };
     Ok((Box::new(launch), keep))

@@ -14,6 +14,7 @@ use clift_runtime::pool;
 
 use crate::caps::limits;
 use crate::frontend::{Attempt, BuildOptions, Compiler, Header, Job, KernelReflection, Profile};
+use crate::object::launch_info::KernelLaunches;
 use crate::object::launch_limits;
 
 /// One module and its origin.
@@ -191,6 +192,8 @@ impl Unit {
 pub struct Executable {
     /// The code, and information about it.
     pub program: clift_jit::Program,
+    /// By kernel, its launches so far.
+    pub launches: Vec<KernelLaunches>,
     /// The kernels that its kernels enqueue.
     pub children: Arc<ChildKernels>,
     /// The units it was linked from.
@@ -218,7 +221,8 @@ impl Executable {
         let uniform_work_groups = options.uniform_work_groups;
         let debug = link_options.is_some_and(|options| options.debug) || units.iter().any(|unit| unit.options.debug);
         let children = Arc::new(children(&program, uniform_work_groups, debug));
-        Ok((Self { program, children, units, uniform_work_groups }, log))
+        let launches = program.kernels.iter().map(KernelLaunches::none).collect();
+        Ok((Self { program, launches, children, units, uniform_work_groups }, log))
     }
 
     /// Index of a kernel by its name.

@@ -11,6 +11,7 @@ use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::locality::Locality;
 use crate::passes::trip_count;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
@@ -74,6 +75,7 @@ pub(crate) fn estimate_long(
     let (iterations, branches) = (iterations(normal, long), branches(normal));
     let lanes = f64::from(lanes);
     let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, iterations };
+    let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
     let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
@@ -91,6 +93,9 @@ pub(crate) fn estimate_long(
             all += cost.1;
             if model.is_scattered(inst) {
                 scattered += cost.1;
+                if locality.misses_alone(block, normal.func.dfg.inst(inst).args[0]) {
+                    one += THROUGHPUTS.missed_line;
+                }
             }
         }
         if masks.root(block) == block && !masks.is_full(block) {

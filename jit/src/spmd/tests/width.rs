@@ -153,6 +153,29 @@ fn one_lane_for_long_code_of_look_ups() {
     assert_eq!(lanes(&look_ups(1500), CHAIN), None);
 }
 
+/// Elements at a distance that the compiler does not know are scattered. Work-items that go on far away share cache lines with
+/// their neighbours only; those that go on beside have lines of their own.
+#[test]
+fn packs_where_neighbours_share_lines() {
+    let sum = |index: &str| {
+        let before = "v50: i64 = zext v2\nv51: i64 = imul v3, v50";
+        let address = format!("v24: i64 = zext v20\nv25: i64 = imul v24, v50\nv26: i64 = iadd v51, {index}\n");
+        let copy = |at: u32| {
+            let (from, value, to) = (60 + at, 70 + at, 80 + at);
+            format!(
+                "v{from}: ptr(global) = addr scale 4 disp {} v0, v26\nv{value}: f32 = load align 4 v{from}\n\
+                 v{to}: ptr(global) = addr scale 4 disp {} v1, v26\nstore align 4 v{to}, v{value}\n",
+                4096 * at,
+                4096 * at,
+            )
+        };
+        let body = format!("{address}{}v30: f32 = fadd v21, v70", (0..4).map(copy).collect::<String>());
+        lanes(before, &body)
+    };
+    assert_eq!(sum("v25").map(|lanes| lanes > 1), Some(true));
+    assert_eq!(sum("v24"), None);
+}
+
 /// Accesses to records that are shuffles with eight lanes, and scattered with sixteen.
 #[test]
 fn fewer_lanes_for_long_records() {

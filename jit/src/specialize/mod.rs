@@ -6,12 +6,16 @@
 //!   finds errors early and determines the resources of the kernel.
 //! - In launches with work-groups of one work-item, packs are made of neighbouring groups.
 //! - Code takes the memory of different pointer arguments for separate. Launches in which it overlaps get code that does not.
+//! - Launches that repeat with the same sizes and integers get code in which these are constants, if the application's launches show
+//!   that it is faster ([`Specializations::with_constants`]). Who launches the kernel decides that; nothing waits for such code.
 //! - Launches of kernels that access memory contiguously along y only are transposed: the runtime exchanges their dimensions x and
 //!   y, and so does the code.
 //!
 //! A program that goes through many formats and samplers does not keep the code for all of them ([`MAX_KEPT`]).
 //!
-//! Deliberately not here: how the code is compiled (`pipeline/on_demand.rs`).
+//! Deliberately not here: how the code is compiled (`pipeline/on_demand.rs`), and which launches repeat.
+
+mod constants;
 
 use std::any::Any;
 use std::fmt;
@@ -23,6 +27,7 @@ use clift_include::image::ArgFact;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+pub use self::constants::{ArgPlace, DecidingConstants, LaunchConstants};
 use super::builtins::image::Facts;
 use super::program::BuildError;
 
@@ -35,11 +40,13 @@ pub(crate) struct LaunchFacts {
     pub(crate) overlap: bool,
     /// The form in which it is executed.
     pub(crate) form: LaunchForm,
+    /// What else is constant.
+    pub(crate) constants: Option<LaunchConstants>,
 }
 
 impl LaunchFacts {
     fn new(args: ArgFacts<'_>, form: LaunchForm) -> LaunchFacts {
-        LaunchFacts { images: Facts(args.images.to_vec()), overlap: args.overlap, form }
+        LaunchFacts { images: Facts(args.images.to_vec()), overlap: args.overlap, form, constants: None }
     }
 }
 
@@ -91,6 +98,8 @@ pub struct Specializations {
     by_groups: bool,
     /// The lanes of packs in transposed launches, if the kernel is faster in those.
     transposed_lanes: Option<u32>,
+    /// What decides how the code could be.
+    deciding: DecidingConstants,
     codes: Mutex<Codes>,
 }
 
@@ -143,14 +152,15 @@ impl Specializations {
         code: Specialization,
         by_groups: bool,
         transposed_lanes: Option<u32>,
+        deciding: DecidingConstants,
         specialize: SpecializeFn,
     ) -> Specializations {
         let by_images = usual.is_some();
-        let key = |images| LaunchFacts { images, overlap: false, form: LaunchForm::AsGiven };
+        let key = |images| LaunchFacts { images, overlap: false, form: LaunchForm::AsGiven, constants: None };
         let codes =
             usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
         let codes = Mutex::new(Codes { kept: codes, uses: 0 });
-        Specializations { specialize, by_images, by_groups, transposed_lanes, codes }
+        Specializations { specialize, by_images, by_groups, transposed_lanes, deciding, codes }
     }
 
     /// As [`Specializations::get`], but `None` if code would have to be compiled first.
@@ -220,6 +230,22 @@ impl Specializations {
         made(LaunchForm::AsGiven).map(Some)
     }
 
+    /// What of a launch's constants decides how the code of the kernel could be.
+    pub fn deciding_constants(&self) -> &DecidingConstants {
+        &self.deciding
+    }
+
+    /// Compiles the kernel for launches that all have certain constants. The result is not kept here.
+    ///
+    /// # Errors
+    /// As for [`super::compile`]; the error names the kernel.
+    pub fn with_constants(&self, args: ArgFacts<'_>, constants: LaunchConstants) -> Result<Specialization, BuildError> {
+        let (global, local) = (constants.global_size, constants.local_size);
+        let num_groups = std::array::from_fn(|d| global[d].div_ceil(local[d].max(1)));
+        let form = self.form(local, num_groups);
+        self.compile(&LaunchFacts { constants: Some(constants), ..LaunchFacts::new(args, form) })
+    }
+
     /// Whether the kernel is faster in transposed launches, if their rows are long enough.
     pub fn prefers_transposed(&self) -> bool {
         self.transposed_lanes.is_some()
@@ -233,17 +259,18 @@ impl Specializations {
         };
         drop(codes);
         drop(forgotten);
-        made.get_or_init(|| {
-            let started = Instant::now();
-            let code = (self.specialize)(&facts);
-            let micros = started.elapsed().as_micros() as u64;
-            tracing::debug!(target: "clift::time", stage = "specialize", micros, "{facts:?}");
-            if let Err(error) = &code {
-                tracing::debug!("{facts:?}: {error}");
-            }
-            code
-        })
-        .clone()
+        made.get_or_init(|| self.compile(&facts)).clone()
+    }
+
+    fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
+        let started = Instant::now();
+        let code = (self.specialize)(facts);
+        let micros = started.elapsed().as_micros() as u64;
+        tracing::debug!(target: "clift::time", stage = "specialize", micros, "{facts:?}");
+        if let Err(error) = &code {
+            tracing::debug!("{facts:?}: {error}");
+        }
+        code
     }
 }
 
@@ -271,7 +298,14 @@ mod tests {
             COMPILED.fetch_add(1, Ordering::SeqCst);
             Ok(code())
         };
-        let all = Specializations::new(Some(Facts(Vec::new())), code(), false, None, Box::new(specialize));
+        let all = Specializations::new(
+            Some(Facts(Vec::new())),
+            code(),
+            false,
+            None,
+            DecidingConstants::default(),
+            Box::new(specialize),
+        );
         let get = |number: u32| {
             let images = &[(number, ArgFact::Sampler(Sampler(0)))];
             all.get(ArgFacts { images, overlap: false }, [1; 3], [1; 3]).unwrap()

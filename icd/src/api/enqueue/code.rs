@@ -1,0 +1,106 @@
+//! The code that a launch gets.
+
+use std::sync::Arc;
+
+use clift_include::image::ArgFact;
+use clift_jit::ArgFacts;
+use clift_jit::specialize::{Specialization, Specializations};
+use clift_runtime::background;
+use clift_runtime::fault::LaunchInfo;
+use clift_runtime::ndrange::NdRange;
+
+use crate::config::{SpecializeChoice, config};
+use crate::error::ClError::OutOfResources;
+use crate::error::ClResult;
+use crate::object::kernel::Kernel;
+use crate::object::launch_info::KernelInfo;
+use crate::object::queue::Queue;
+use crate::object::repeated_launches::{Choice, Constants, LEAST_LAUNCH_NS, RepeatedLaunches, TimedLaunch};
+
+/// What is known of a launch when its code is chosen.
+pub(super) struct Known<'a> {
+    /// Its geometry.
+    pub(super) nd: &'a NdRange,
+    /// Its argument block.
+    pub(super) block: &'a [u8],
+    /// Its images and samplers.
+    pub(super) images: &'a [(u32, ArgFact)],
+    /// Whether memory of its arguments overlaps.
+    pub(super) overlap: bool,
+}
+
+impl Known<'_> {
+    fn facts(&self) -> ArgFacts<'_> {
+        ArgFacts { images: self.images, overlap: self.overlap }
+    }
+}
+
+/// Chooses the code of a launch, `None` for the kernel's usual one, and who is told about the launch.
+pub(super) fn choose(
+    queue: &Queue,
+    kernel: &Kernel,
+    launch: &Known<'_>,
+) -> ClResult<(Option<Specialization>, Arc<dyn LaunchInfo>)> {
+    let info = kernel.launch_info();
+    let Some(specializations) = &kernel.info().specializations else { return Ok((None, info.clone())) };
+    let mut times = None;
+    if let Some(repeated) = info.launches().repeated.as_ref().filter(|_| !launch.overlap) {
+        match for_repeated(repeated, specializations, info, launch) {
+            Choice::Special(code, None) => return Ok((Some(code), info.clone())),
+            Choice::Special(code, Some(times)) => {
+                return Ok((Some(code), Arc::new(TimedLaunch { info: info.clone(), times })));
+            }
+            Choice::Usual(of_trial) => times = of_trial,
+            Choice::Compile(constants) => compile(info, constants),
+        }
+    }
+    // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments
+    // The code is compiled on a thread with a large stack.
+    let (local_size, num_groups) = (launch.nd.local_size(), launch.nd.num_groups());
+    let code = specializations
+        .known(launch.facts(), local_size, num_groups)
+        .unwrap_or_else(|| background::run(|| specializations.get(launch.facts(), local_size, num_groups)));
+    let code = code.map_err(|error| {
+        let name = &kernel.info().name;
+        queue.context().report(&format!("kernel `{name}` cannot be compiled for its arguments: {error}"));
+        OutOfResources
+    })?;
+    Ok(match times {
+        Some(times) => (code, Arc::new(TimedLaunch { info: info.clone(), times })),
+        None => (code, info.clone()),
+    })
+}
+
+fn for_repeated(
+    repeated: &RepeatedLaunches,
+    specializations: &Specializations,
+    info: &KernelInfo,
+    launch: &Known<'_>,
+) -> Choice {
+    let constants = || repeated.constants(launch.nd, launch.block, launch.images);
+    if config().specialize == SpecializeChoice::Always {
+        let compile = |constants| background::run(|| specializations.with_constants(launch.facts(), constants)).ok();
+        return match repeated.always(constants(), compile) {
+            Some(code) => Choice::Special(code, None),
+            None => Choice::Usual(None),
+        };
+    }
+    let nanos = info.launches().cost.estimate(launch.nd.total_items()).unwrap_or(0);
+    if nanos < LEAST_LAUNCH_NS { Choice::Usual(None) } else { repeated.choose(constants(), nanos) }
+}
+
+/// Compiles code for repeated launches in the background.
+fn compile(info: &Arc<KernelInfo>, constants: Constants) {
+    // The program may end first.
+    let (executable, index) = (Arc::downgrade(&info.executable), info.index);
+    background::start(move || {
+        let Some(executable) = executable.upgrade() else { return };
+        let specializations = &executable.program.kernels[index].specializations;
+        let (Some(specializations), Some(repeated)) = (specializations, &executable.launches[index].repeated) else {
+            return;
+        };
+        let facts = ArgFacts { images: constants.images(), overlap: false };
+        let code = specializations.with_constants(facts, repeated.for_compiler(&constants));
+        repeated.compiled(&constants, code.ok());
+    });
+}

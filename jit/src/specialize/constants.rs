@@ -1,0 +1,198 @@
+//! What is constant for a launch, and which of it decides how a kernel's code could be.
+
+use clift_kir::analysis::{Cfg, DomTree, LoopForest};
+use clift_kir::{Function, Imm, Inst, MemInfo, Opcode, Type, Value};
+use cranelift_entity::EntitySet;
+
+/// The place of an integer in the argument block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArgPlace {
+    /// Offset in bytes.
+    pub offset: u32,
+    /// Bytes: 1, 2, 4 or 8.
+    pub bytes: u32,
+}
+
+impl ArgPlace {
+    /// The integer's value in an argument block, zero-extended.
+    pub fn value_in(self, block: &[u8]) -> u64 {
+        let bytes = block.get(self.offset as usize..).unwrap_or_default();
+        bytes.iter().take(self.bytes as usize).rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
+    }
+
+    /// The integers that an instruction reads from the argument block, one per component of the result: an argument, or a part of
+    /// a structure that is one.
+    pub(crate) fn read_by(func: &Function, inst: Inst) -> Option<(Type, Vec<ArgPlace>)> {
+        let data = func.dfg.inst(inst);
+        let offset = match (data.op, &data.imm) {
+            (Opcode::Arg, &Imm::Offset(offset)) => offset,
+            (Opcode::Load, Imm::Mem(MemInfo { volatile: false, .. })) => offset_in_block(func, data.args[0])?,
+            _ => return None,
+        };
+        let ty = func.dfg.ty(func.dfg.single_result(inst)?);
+        let bytes = ty.elem.bytes();
+        let places = (0..u32::from(ty.lanes())).map(|lane| ArgPlace { offset: offset + lane * bytes, bytes });
+        ty.is_int().then(|| (ty, places.collect()))
+    }
+}
+
+/// The offset in the argument block to which a pointer points, if that is constant.
+fn offset_in_block(func: &Function, pointer: Value) -> Option<u32> {
+    let (mut at, mut offset) = (pointer, 0u64);
+    loop {
+        let data = func.dfg.inst(func.dfg.def_inst(at)?);
+        match (data.op, &data.imm, data.args.as_slice()) {
+            (Opcode::ArgAddr, &Imm::Offset(start), _) => {
+                return offset.checked_add(start.into()).and_then(|offset| u32::try_from(offset).ok());
+            }
+            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) if !func.dfg.ty(at).is_vector() => {
+                let index = match index {
+                    [] => 0,
+                    [index, ..] => func.dfg.as_splat_bits(*index)?,
+                };
+                offset = offset.wrapping_add(index.wrapping_mul(scale)).wrapping_add_signed(disp);
+                at = base;
+            }
+            (Opcode::SpaceCast, _, &[base]) if !func.dfg.ty(at).is_vector() => at = base,
+            _ => return None,
+        }
+    }
+}
+
+/// Constants of a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LaunchConstants {
+    /// Number of dimensions.
+    pub dims: u32,
+    /// Work-items per dimension.
+    pub global_size: [u64; 3],
+    /// Offset of the global ids per dimension.
+    pub global_offset: [u64; 3],
+    /// Enqueued local size per dimension.
+    pub local_size: [u64; 3],
+    /// Integers in the argument block, zero-extended.
+    pub args: Vec<(ArgPlace, u64)>,
+}
+
+impl LaunchConstants {
+    /// The components of the result of an instruction that reads nothing else.
+    pub(crate) fn result_of(&self, func: &Function, inst: Inst) -> Option<(Type, Vec<u64>)> {
+        if let Some((ty, places)) = ArgPlace::read_by(func, inst) {
+            let value = |place| self.args.iter().find(|(known, _)| *known == place).map(|&(_, value)| value);
+            return Some((ty, places.into_iter().map(value).collect::<Option<Vec<u64>>>()?));
+        }
+        let data = func.dfg.inst(inst);
+        let dim = usize::from(data.imm.dim());
+        let (global, local) = (self.global_size[dim], self.local_size[dim]);
+        let value = if !is_launch_query(data.op) {
+            return None;
+        } else if data.op == Opcode::WorkDim {
+            self.dims.into()
+        } else if data.op == Opcode::GlobalSize {
+            global
+        } else if data.op == Opcode::GlobalOffset {
+            self.global_offset[dim]
+        } else if data.op == Opcode::NumGroups {
+            global.div_ceil(local.max(1))
+        } else if data.op == Opcode::EnqueuedLocalSize || global.is_multiple_of(local) {
+            local
+        } else {
+            return None;
+        };
+        Some((func.dfg.ty(func.dfg.single_result(inst)?), vec![value]))
+    }
+}
+
+/// Whether an op asks for a size that all work-items of a launch have in common, if its work-groups are uniform.
+fn is_launch_query(op: Opcode) -> bool {
+    [
+        Opcode::WorkDim,
+        Opcode::GlobalSize,
+        Opcode::GlobalOffset,
+        Opcode::NumGroups,
+        Opcode::EnqueuedLocalSize,
+        Opcode::LocalSize,
+    ]
+    .contains(&op)
+}
+
+/// What of a launch's constants decides how the code of a kernel could be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DecidingConstants {
+    /// Integers in the argument block.
+    pub args: Vec<ArgPlace>,
+    /// Whether sizes do.
+    pub sizes: bool,
+    /// The size of the kernel in instructions of the kernel IR.
+    pub instructions: usize,
+}
+
+impl DecidingConstants {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.args.is_empty() && !self.sizes
+    }
+
+    /// Finds what a kernel computes from constants of the launch alone, and whether that would simplify it: a divisor; a factor,
+    /// mask or shift count for other values (an unknown stride makes accesses scattered); the bound of a loop; or a condition.
+    pub(crate) fn of(func: &Function) -> DecidingConstants {
+        let cfg = Cfg::new(func);
+        let dom = DomTree::new(&cfg);
+        let loops = LoopForest::new(&cfg, &dom);
+        let mut derived: EntitySet<Value> = EntitySet::new();
+        let mut sources = DecidingConstants::default();
+        let mut simplifies = false;
+        for &block in cfg.rpo() {
+            let innermost = loops.innermost(block);
+            let leaves_loop = innermost.is_some_and(|id| cfg.succs(block).iter().any(|&to| !loops.contains(id, to)));
+            sources.instructions += func.layout.insts(block).len();
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                if data.op == Opcode::Call {
+                    return DecidingConstants::default();
+                }
+                let read = ArgPlace::read_by(func, inst);
+                if read.is_some() || is_launch_query(data.op) {
+                    sources.sizes |= read.is_none();
+                    sources.args.extend(read.into_iter().flat_map(|(_, places)| places));
+                    derived.extend(func.dfg.results(inst).iter().copied());
+                    continue;
+                }
+                let is_derived = |value: &Value| derived.contains(*value);
+                let is_constant = |value: &Value| func.dfg.as_const(*value).is_some();
+                let any = data.args.iter().any(is_derived);
+                if any && data.args.iter().all(|arg| is_derived(arg) || is_constant(arg)) && data.op.is_pure() {
+                    simplifies |= data.op == Opcode::Icmp;
+                    derived.extend(func.dfg.results(inst).iter().copied());
+                    continue;
+                }
+                let divides = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem].contains(&data.op);
+                simplifies |= divides && is_derived(&data.args[1]);
+                let combines = [Opcode::Imul, Opcode::And, Opcode::Xor, Opcode::Shl, Opcode::Lshr, Opcode::Ashr];
+                simplifies |= any && combines.contains(&data.op);
+                simplifies |= any && data.op == Opcode::Icmp && leaves_loop;
+            }
+        }
+        if !simplifies {
+            return DecidingConstants::default();
+        }
+        sources.args.sort_unstable();
+        sources.args.dedup();
+        sources
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ArgPlace;
+
+    #[test]
+    fn values_are_zero_extended() {
+        let block = [0xff, 0xfe, 0x80, 1, 2, 3, 4, 5];
+        let value = |offset, bytes| ArgPlace { offset, bytes }.value_in(&block);
+        assert_eq!(
+            [value(0, 1), value(0, 2), value(2, 4), value(0, 8)],
+            [0xff, 0xfeff, 0x0302_0180, 0x0504_0302_0180_feff]
+        );
+    }
+}
