@@ -230,8 +230,9 @@ pub struct Resources {
     pub scratch_item_bytes: u64,
     /// Lanes per pack; a pack is a sub-group. 1 when the kernel is not vectorized.
     pub width: u32,
-    /// Whether the runtime may coalesce work-groups along x: the kernel cannot observe it, and accesses contiguous memory once.
-    pub may_coalesce_groups: bool,
+    /// How many work-items rows should have: the runtime may coalesce work-groups along x until rows have so many, because the kernel
+    /// cannot observe it. 0 if it can, or would not gain.
+    pub coalesced_row: u32,
     /// Whether the entries take launches with groups of one work-item only, and make packs of neighbouring groups. A run then has less
     /// than [`MAX_LOCAL_SIZE`] groups.
     pub packs_of_groups: bool,
@@ -312,7 +313,7 @@ impl Resources {
             scratch_fixed_bytes: self.scratch_fixed_bytes.max(other.scratch_fixed_bytes),
             scratch_item_bytes: self.scratch_item_bytes.max(other.scratch_item_bytes),
             width: self.width.max(other.width),
-            may_coalesce_groups: self.may_coalesce_groups && other.may_coalesce_groups,
+            coalesced_row: self.coalesced_row.min(other.coalesced_row),
             packs_of_groups: self.packs_of_groups && other.packs_of_groups,
         }
     }

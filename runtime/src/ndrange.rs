@@ -137,14 +137,14 @@ impl NdRange {
     }
 
     /// Work-group coalescing along x: the same work-items in fewer groups, for a kernel whose result does not depend on the group
-    /// size. All groups have the same size, and enough of them remain for `workers`. If the last group of each row is smaller,
-    /// nothing changes.
+    /// size. Rows have at most `most` work-items then, all groups have the same size, and enough of them remain for `workers`. If the
+    /// last group of each row is smaller, nothing changes.
     #[must_use]
-    pub(crate) fn coalesced(&self, workers: usize) -> Self {
+    pub(crate) fn coalesced(&self, most: u64, workers: usize) -> Self {
         let row = self.local_size[0];
         let whole = self.global_size[0].is_multiple_of(row);
         let spare = self.total_groups() / (GROUPS_PER_WORKER * workers.max(1) as u64);
-        let most = (LONG_ROW_ITEMS / row).min(spare).min(MAX_COALESCED_ITEMS / self.group_items());
+        let most = (most / row).min(spare).min(MAX_COALESCED_ITEMS / self.group_items());
         if !whole || most < 2 {
             return *self;
         }
@@ -162,8 +162,6 @@ impl NdRange {
     }
 }
 
-/// Number of work-items in a row that access a long enough run of memory.
-const LONG_ROW_ITEMS: u64 = 128;
 /// Maximum number of work-items in a coalesced group.
 const MAX_COALESCED_ITEMS: u64 = 4096;
 /// Minimum number of remaining groups per worker.
@@ -300,7 +298,7 @@ mod tests {
     #[test]
     fn groups_are_coalesced() {
         let coalesced = |global, local, workers| {
-            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").coalesced(workers);
+            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").coalesced(128, workers);
             (range.local_size(), range.num_groups())
         };
         assert_eq!(coalesced([2048, 2048, 1], [16, 16, 1], 2), ([128, 16, 1], [16, 128, 1]));

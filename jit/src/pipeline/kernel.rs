@@ -38,9 +38,10 @@ pub(super) fn compile(
         has_barrier: general.has_barrier,
         report: groups.report,
     };
-    needs.resources.may_coalesce_groups = !needs.resources.packs_of_groups
-        && needs.report.accesses_runs()
-        && spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel);
+    if !needs.resources.packs_of_groups {
+        let (width, runs) = (needs.resources.width, needs.report.accesses_runs());
+        needs.resources.coalesced_row = spmd::coalesced_row(&module.funcs[kernel.func], kernel, width, runs);
+    }
     if let Some(reason) = one_lane {
         let reason = format!("its packs exceed a limit: {reason}");
         needs.report = VectorizationReport { scalar: Some(reason), ..needs.report };

@@ -51,7 +51,7 @@ pub(crate) use transform::yields;
 use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
-pub(crate) use workgroup::collectives::{may_coalesce_groups, observes_sub_groups};
+pub(crate) use workgroup::collectives::{coalesced_row, observes_sub_groups};
 use workgroup::{Packing, collectives, context, env, loops, regions};
 
 /// A function that runs whole work-groups of a kernel.
@@ -283,7 +283,7 @@ fn add_loops(
         scratch_fixed_bytes: context.fixed_bytes + env::slack(context.align),
         scratch_item_bytes: context.item_bytes,
         width: packing.lanes,
-        may_coalesce_groups: false,
+        coalesced_row: 0,
         packs_of_groups: packing.groups,
     };
     let private_bytes = context.private_bytes / u64::from(packing.lanes);

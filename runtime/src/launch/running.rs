@@ -88,8 +88,9 @@ impl Running {
     /// Starts a launch on this thread. Returns the command if this thread has ended it.
     pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
         let local_size = launch.nd.local_size();
-        if launch.resources.may_coalesce_groups && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
-            launch.nd = launch.nd.coalesced(node.pool.size());
+        let row = u64::from(launch.resources.coalesced_row);
+        if row > 0 && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
+            launch.nd = launch.nd.coalesced(row, node.pool.size());
         }
         let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
             let reason = "the launch needs more memory than can be addressed";

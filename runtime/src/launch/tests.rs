@@ -80,13 +80,13 @@ proptest! {
         offset in [0u64..10, 0u64..10, 0u64..10],
         local in [1u64..40, 1u64..9, 1u64..5],
         known_cost in any::<bool>(),
-        may_coalesce_groups in any::<bool>(),
+        coalesced_row in 0u32..200,
     ) {
         let nd = range(dims, global, offset, local);
         let total = usize::try_from(nd.total_items()).expect("it is small");
         let counts: Arc<Vec<AtomicU32>> = Arc::new((0..total).map(|_| AtomicU32::new(0)).collect());
         let seen = counts.clone();
-        let resources = Resources { may_coalesce_groups, ..Resources::default() };
+        let resources = Resources { coalesced_row, ..Resources::default() };
         let (mut launch, body) = launch(nd, resources, Box::new(move |ctx, _, first, count| {
             assert_eq!((ctx.work_dim, ctx.global_offset), (dims, core::array::from_fn(|d| if d < dims as usize { offset[d] } else { 0 })));
             assert!(first + count <= ctx.num_groups[0] && count > 0);
@@ -143,7 +143,7 @@ fn arenas_and_arguments() {
         scratch_fixed_bytes: 10,
         scratch_item_bytes: 16 << 10,
         width: 8,
-        may_coalesce_groups: false,
+        coalesced_row: 0,
         packs_of_groups: false,
     };
     let nd = range(1, [1000, 1, 1], [0; 3], [1000, 1, 1]);

@@ -163,7 +163,7 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         (entry, resources) = (code.entry, resources.max(code.resources));
         resources.width = code.resources.width;
         resources.packs_of_groups = code.resources.packs_of_groups;
-        resources.may_coalesce_groups = code.resources.may_coalesce_groups;
+        resources.coalesced_row = code.resources.coalesced_row;
         if code.transposed {
             nd = nd.transposed();
         }

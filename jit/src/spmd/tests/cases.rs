@@ -631,14 +631,15 @@ fn sub_group_barriers_are_fences() {
 
 #[test]
 fn kernels_whose_groups_may_be_coalesced() {
-    let may_coalesce = |body: &str| {
+    let coalesced = |body: &str| {
         let module = parse(&format!(
             "function f0 \"case\" canonical {{\nb0:\n v0: ptr(global) = arg 8\n \
              v1: i64 = global_id 0\n{body}\n}}\nkernel f0 args 48\n"
         ));
         let kernel = &module.kernels[0];
-        crate::spmd::may_coalesce_groups(&module.funcs[kernel.func], kernel)
+        crate::spmd::coalesced_row(&module.funcs[kernel.func], kernel, 16, true)
     };
+    let may_coalesce = |body: &str| coalesced(body) > 0;
     let store = "v9: ptr(global) = addr scale 8 v0, v1\n store align 8 v9, v2\n ret";
     for query in ["global_id 1", "global_size 0", "global_linear_id", "local_id 1", "group_id 2"] {
         assert!(may_coalesce(&format!("v2: i64 = {query}\n{store}")), "{query}");
@@ -657,5 +658,6 @@ fn kernels_whose_groups_may_be_coalesced() {
     );
     let looped =
         "jump b1(v1)\nb1(v3: i64):\n v4: b1 = icmp ult v3, v2\n v5: i64 = iadd v3, v2\n branch v4, b1(v5), b2\nb2:";
-    assert!(!may_coalesce(&format!("{id}\n{looped}\n{store}")), "a loop");
+    assert_eq!(coalesced(&format!("{id}\n{looped}\n{store}")), 16, "a loop");
+    assert_eq!(coalesced(&format!("{id}\n{store}")), 128, "no loop");
 }

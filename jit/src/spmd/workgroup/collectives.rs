@@ -79,15 +79,25 @@ pub(crate) fn observes_sub_groups(func: &Function) -> bool {
     })
 }
 
-/// Whether work-groups of a kernel may be coalesced to larger ones along x. The kernel must not be able to observe which
-/// work-items of a row make up a work-group, and it must have no loops: memory that loops access repeatedly is a reason for a
-/// program to choose small groups. Without loops, longer rows mean longer runs of memory.
-pub(crate) fn may_coalesce_groups(func: &Function, kernel: &KernelData) -> bool {
+/// Number of work-items in a row that access a long enough run of memory.
+const LONG_ROW_ITEMS: u32 = 128;
+
+/// How many work-items rows of work-groups should have: groups may be coalesced along x until they do. 0 if the kernel, which has
+/// `width` lanes, can observe which work-items of a row make up a work-group, or would not gain. Rows should be whole packs. If the
+/// kernel has no loops, and accesses `runs` of memory, longer rows mean longer runs; memory that loops access repeatedly is a
+/// reason for a program to choose small groups.
+pub(crate) fn coalesced_row(func: &Function, kernel: &KernelData, width: u32, runs: bool) -> u32 {
+    if kernel.required_local_size.is_some() || width == 1 || !may_coalesce_groups(func) {
+        return 0;
+    }
     let cfg = Cfg::new(func);
     let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
-    if kernel.required_local_size.is_some() || loops.iter().next().is_some() || loops.irreducible() {
-        return false;
-    }
+    let has_loops = loops.iter().next().is_some() || loops.irreducible();
+    if runs && !has_loops { LONG_ROW_ITEMS } else { width }
+}
+
+/// Whether a kernel cannot observe which work-items of a row make up a work-group.
+fn may_coalesce_groups(func: &Function) -> bool {
     func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).all(|&inst| {
         let data = func.dfg.inst(inst);
         let local = func.dfg.results(inst).iter().any(|&value| func.dfg.ty(value).elem.space() == Some(Space::Local));
