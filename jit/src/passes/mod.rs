@@ -13,6 +13,7 @@ mod alias;
 pub(crate) mod calls;
 mod constant_loads;
 mod dce;
+mod global_ids;
 mod gvn;
 mod if_convert;
 pub(crate) mod launch_constants;
@@ -76,6 +77,7 @@ pub static PASSES: &[Pass] = &[
     pass!(simplify, "folds constants and algebraic identities"),
     pass!(narrow, "narrows computations to the bits that are used"),
     pass!(alias, "gives accesses through arguments that do not alias their classes"),
+    pass!(global_ids, "replaces global ids computed from the ids of groups by queries"),
     pass!(gvn, "computes equal values only once"),
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
@@ -94,6 +96,7 @@ pub static PROMOTE: &[&str] = &["simplify_cfg", "simplify", "mem2reg", "simplify
 
 /// The order of the canonical passes over a kernel after [`PROMOTE`], up to those on loops.
 pub static CANONICAL: &[&str] = &[
+    "global_ids",
     "alias",
     "gvn",
     "constant_loads",
@@ -229,6 +232,9 @@ pub fn canonicalize_promoted(
 ) {
     if options.opt_disable {
         return run(func, globals, MINIMAL, after);
+    }
+    if options.uniform_work_groups {
+        global_ids::assume_full_groups(func);
     }
     run(func, globals, CANONICAL, after);
     for _ in 0..UNROLL_ROUNDS {

@@ -169,8 +169,22 @@ impl<'a> Ranges<'a> {
         all.unwrap_or(Range::full(mask))
     }
 
+    /// Whether an instruction subtracts the global offset from the global id.
+    fn is_id_without_offset(&self, inst: Inst) -> bool {
+        let query = |value: Value| {
+            let data = self.func.dfg.inst(self.func.dfg.def_inst(value)?);
+            Some((data.op, data.imm.dim()))
+        };
+        let args = &self.func.dfg.inst(inst).args;
+        let (id, offset) = (query(args[0]), query(args[1]));
+        matches!((id, offset), (Some((Opcode::GlobalId, a)), Some((Opcode::GlobalOffset, b))) if a == b)
+    }
+
     fn result(&mut self, inst: Inst, mask: u64, depth: u32) -> Range {
         let data = self.func.dfg.inst(inst);
+        if data.op == Opcode::Isub && self.is_id_without_offset(inst) {
+            return self.below(self.assumptions.ids_below, mask);
+        }
         let full = Range::full(mask);
         let mut arg = |i: usize| self.find(data.args[i], depth);
         match data.op {

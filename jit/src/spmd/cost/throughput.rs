@@ -461,12 +461,17 @@ impl ThroughputModel<'_> {
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
         let Some(step) = self.step(inst, ty) else {
-            // A vector of 128 bits at a known distance from the next lane's is accessed whole, and transposed.
-            let is_row = ty.bits() == ROW_BITS
-                && ty.elem.bits() >= 32
-                && !masked
-                && matches!(self.divergence.shape(pointer), Shape::Affine { .. });
-            let pieces = if is_row { components / 2.0 } else { components };
+            // Vectors of 128 bits of active lanes are loaded whole, and transposed, or stored, if scalars compute their addresses.
+            // Others are loaded in pieces of 64 bits.
+            let is_affine = matches!(self.divergence.shape(pointer), Shape::Affine { .. });
+            let is_row = ty.bits() == ROW_BITS && ty.elem.bits() >= 32 && !masked;
+            let pieces = if is_row && (!write || is_affine) {
+                components / 2.0
+            } else if write {
+                components
+            } else {
+                (f64::from(ty.bits()) / 64.0).ceil().min(components)
+            };
             return (one, pieces * self.lanes * (THROUGHPUTS.scattered + if masked && write { 1.0 } else { 0.0 }));
         };
         let value = self.normal.func.dfg.single_result(inst).or(self.normal.func.dfg.inst(inst).args.get(1).copied());

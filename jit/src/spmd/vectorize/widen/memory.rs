@@ -178,7 +178,7 @@ impl Widener<'_> {
             }
             Pattern::Window(_) | Pattern::Scattered => {
                 self.note_scattered(pointer, false);
-                let rows = if mask.is_none() { self.row_addresses(pointer, ty, mem) } else { None };
+                let rows = if mask.is_none() { self.rows(pointer, ty, mem) } else { None };
                 if let Some(rows) = rows {
                     let packs = self.load_rows(&rows, ty, element);
                     return self.set(result, WideForm::Packs(packs));

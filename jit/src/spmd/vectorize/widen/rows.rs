@@ -1,6 +1,9 @@
-//! Rows: OpenCL vectors of one register of 128 bits for each lane, at addresses that scalars compute. Each is loaded or stored
-//! whole, and shuffles transpose blocks of as many lanes as a long register has. That takes a fraction of the time of a gather
-//! or scatter for each component.
+//! Rows: OpenCL vectors of one register of 128 bits for each lane. Each is loaded whole, or stored, if scalars compute the addresses,
+//! and shuffles transpose blocks of as many lanes as a long register has. That takes a fraction of the time of a gather or
+//! scatter for each component.
+//!
+//! Left alone: accesses under masks. Whether a lane is active would have to be tested for each, which takes more time than gathers
+//! of two components each.
 
 use clift_kir::{MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;
@@ -22,10 +25,23 @@ enum Half {
 }
 
 impl Widener<'_> {
+    /// The address of each lane's row, if accesses of `ty` are rows.
+    pub(super) fn rows(&mut self, pointer: Value, ty: Type, mem: MemInfo) -> Option<SmallVec<[Value; 32]>> {
+        self.row_addresses(pointer, ty, mem).or_else(|| {
+            let pointers = self.is_row(ty, mem).then(|| self.packs(pointer)[0])?;
+            Some((0..self.width).map(|lane| self.at().extract(pointers, lane)).collect())
+        })
+    }
+
+    /// Whether accesses of a type are rows.
+    fn is_row(&self, ty: Type, mem: MemInfo) -> bool {
+        let words = ty.elem.bits() == 32 || ty.elem.bits() == 64;
+        ty.bits() == ROW_BITS && words && !ty.is_ptr() && !mem.volatile && self.width >= ty.lanes()
+    }
+
     /// The address of each lane's row, if accesses of `ty` are rows and scalars compute their addresses.
     pub(super) fn row_addresses(&mut self, pointer: Value, ty: Type, mem: MemInfo) -> Option<SmallVec<[Value; 32]>> {
-        let words = ty.elem.bits() == 32 || ty.elem.bits() == 64;
-        if ty.bits() != ROW_BITS || !words || ty.is_ptr() || mem.volatile || self.width < ty.lanes() {
+        if !self.is_row(ty, mem) {
             return None;
         }
         if let WideForm::Affine { base, stride } = self.form(pointer) {
