@@ -11,11 +11,15 @@ use clift_tests::values::spread;
 use clift_tests::ways::OPTIONS;
 use opencl3::command_queue::CommandQueue;
 use opencl3::kernel::{ExecuteKernel, Kernel};
-use opencl3::memory::{Buffer, CL_MEM_COPY_HOST_PTR, CL_MEM_READ_WRITE};
+use opencl3::memory::{
+    Buffer, CL_FLOAT, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, CL_MEM_READ_WRITE, CL_RGBA, CL_UNSIGNED_INT16,
+    CL_UNSIGNED_INT32, Image, cl_image_desc, cl_image_format,
+};
 use opencl3::types::{CL_BLOCKING, cl_uchar};
 use serde::{Deserialize, Serialize};
 
 use crate::Args;
+use crate::generate::memory::{CANVAS_WIDTH, PICTURE, PLAIN_BYTES};
 use crate::generate::{ATOMIC_WORDS, IN_WORDS, Launch, MEM_WORDS, Program, program};
 
 /// The result of a program.
@@ -70,7 +74,7 @@ fn launches(
     seed: u64,
 ) -> Result<Vec<String>> {
     let kernel = Kernel::create(built, "t").map_err(|error| anyhow!("clCreateKernel: {error}"))?;
-    program.launches.iter().map(|launch| one(session, queue, &kernel, launch, seed)).collect()
+    program.launches.iter().map(|launch| one(session, queue, &kernel, program, launch, seed)).collect()
 }
 
 /// A word of the input: small, arbitrary, or an edge case.
@@ -86,7 +90,14 @@ fn word(seed: u64, i: usize) -> u64 {
     }
 }
 
-fn one(session: &Session, queue: &CommandQueue, kernel: &Kernel, launch: &Launch, seed: u64) -> Result<String> {
+fn one(
+    session: &Session,
+    queue: &CommandQueue,
+    kernel: &Kernel,
+    program: &Program,
+    launch: &Launch,
+    seed: u64,
+) -> Result<String> {
     let items: usize = launch.global.iter().product();
     let input: Vec<u64> = (0..IN_WORDS).map(|i| word(seed, i)).collect();
     let memory: Vec<u32> = (0..items * MEM_WORDS).map(|i| word(!seed, i) as u32).collect();
@@ -116,13 +127,33 @@ fn one(session: &Session, queue: &CommandQueue, kernel: &Kernel, launch: &Launch
             .map_err(|error| anyhow!("clCreateBuffer: {error}"))
         })
         .collect::<Result<Vec<_>>>()?;
+    let mut plain = [0_u8; PLAIN_BYTES];
+    plain.copy_from_slice(&bytemuck::cast_slice::<u64, u8>(&input)[..PLAIN_BYTES]);
+    let odd = [input[3] as i16, input[4] as i16, input[5] as i16, 0];
+    let rows = items.div_ceil(CANVAS_WIDTH);
+    let mut canvas = vec![0_u32; 4 * CANVAS_WIDTH * rows];
+    let images = if program.images {
+        let pixels = PICTURE[0] * PICTURE[1];
+        let mut picture: Vec<u16> = (0..4 * pixels).map(|i| word(seed, i) as u16).collect();
+        let mut field: Vec<f32> = (0..4 * pixels).map(|i| (spread(!seed, i) % 4096) as f32 / 16.0 - 128.0).collect();
+        vec![
+            image(session, CL_UNSIGNED_INT16, PICTURE, bytemuck::cast_slice_mut(&mut picture))?,
+            image(session, CL_FLOAT, PICTURE, bytemuck::cast_slice_mut(&mut field))?,
+            image(session, CL_UNSIGNED_INT32, [CANVAS_WIDTH, rows], bytemuck::cast_slice_mut(&mut canvas))?,
+        ]
+    } else {
+        Vec::new()
+    };
     // SAFETY: the arguments are of the kinds that the kernel has; it stays within its buffers.
     let event = unsafe {
         let mut execute = ExecuteKernel::new(kernel);
         for buffer in &buffers {
             execute.set_arg(buffer);
         }
-        execute.set_arg_local_buffer(4 * crate::generate::MOST_LOCAL).set_arg(&launch.n);
+        execute.set_arg_local_buffer(4 * crate::generate::MOST_LOCAL).set_arg(&launch.n).set_arg(&plain).set_arg(&odd);
+        for image in &images {
+            execute.set_arg(image);
+        }
         execute
             .set_global_work_sizes(&launch.global)
             .set_local_work_sizes(&launch.local)
@@ -135,9 +166,52 @@ fn one(session: &Session, queue: &CommandQueue, kernel: &Kernel, launch: &Launch
         // SAFETY: the read is blocking, and the buffer has as many bytes.
         unsafe { queue.enqueue_read_buffer(buffer, CL_BLOCKING, 0, bytes, &[]) }
             .map_err(|error| anyhow!("clEnqueueReadBuffer: {error}"))?;
-        let mut hasher = std::hash::DefaultHasher::new();
-        hasher.write(bytes);
-        hashes.push(format!("{:08x}", hasher.finish() as u32));
+        hashes.push(hash(bytes));
+    }
+    if let Some(image) = images.last() {
+        let (origin, region) = ([0; 3], [CANVAS_WIDTH, rows, 1]);
+        // SAFETY: the read is blocking, and the vector has as many pixels.
+        unsafe {
+            queue.enqueue_read_image(
+                image,
+                CL_BLOCKING,
+                origin.as_ptr(),
+                region.as_ptr(),
+                0,
+                0,
+                canvas.as_mut_ptr().cast(),
+                &[],
+            )
+        }
+        .map_err(|error| anyhow!("clEnqueueReadImage: {error}"))?;
+        hashes.push(hash(bytemuck::cast_slice(&canvas)));
     }
     Ok(hashes.join(" "))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    let mut hasher = std::hash::DefaultHasher::new();
+    hasher.write(bytes);
+    format!("{:08x}", hasher.finish() as u32)
+}
+
+/// A two-dimensional image of four channels.
+fn image(session: &Session, channel: u32, [width, height]: [usize; 2], pixels: &mut [u8]) -> Result<Image> {
+    let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: channel };
+    let shape = cl_image_desc {
+        image_type: CL_MEM_OBJECT_IMAGE2D,
+        image_width: width,
+        image_height: height,
+        image_depth: 0,
+        image_array_size: 0,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: std::ptr::null_mut(),
+    };
+    let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+    // SAFETY: the pixels are copied before the call returns, and are as many as the image has.
+    unsafe { Image::create(&session.context, flags, &format, &shape, pixels.as_mut_ptr().cast()) }
+        .map_err(|error| anyhow!("clCreateImage: {error}"))
 }

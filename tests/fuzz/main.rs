@@ -2,7 +2,7 @@
 //!
 //! The parent compares. For each configuration, a child of this program builds and runs a batch of programs and writes the
 //! results line by line, so that a crash or a hang affects only one program. [`generate`] creates the programs; seeds reproduce
-//! them. Deliberately not there: inexact functions, images, and sub-groups on other drivers, which divide work-items differently.
+//! them. Deliberately not there: inexact functions, filtered images, printf, and sub-groups on other drivers, which divide work-items differently.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod child;
@@ -151,8 +151,7 @@ fn batch(args: &Args, way: &Way, first: u64, count: u64, scratch: &Path) -> Resu
 enum Verdict {
     Equal,
     /// Only one of clang's modules differs, while the other and all else agree. Such differences are printed but do not count:
-    /// clang's SPIR-V back end is an oracle that has faults of its own (seed 28: the optimized module, also on the interpreter, while PoCL,
-    /// Intel's runtime and clang's unoptimized module agree with Clift's front end).
+    /// clang's SPIR-V back end is an oracle that has faults of its own.
     ThroughClang,
     Different,
 }

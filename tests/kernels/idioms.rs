@@ -169,6 +169,30 @@ fn truths(name: String) -> Case {
     .source_only("takes a signed integer of one bit for an unsigned one")
 }
 
+/// Truths of all integer types, converted with a rounding mode.
+fn rounded_truths(name: String) -> Case {
+    Case::new(
+        name,
+        "kernel void t(global const int *a, global const int *b, global float *out) {
+            size_t i = get_global_id(0);
+            int x = a[i], y = b[i];
+            out[5 * i] = convert_float_rte((short)(x < y));
+            out[5 * i + 1] = convert_float_rtp((char)(x != y));
+            out[5 * i + 2] = convert_float_rtz(x > y);
+            out[5 * i + 3] = convert_float_rtn((long)(x == y)) - convert_float((short)(x <= y));
+            out[5 * i + 4] = convert_float2_rte((short2)(x >= y, 5)).x;
+        }",
+    )
+    .input(|i| number(0, i))
+    .input(|i| number(1, i))
+    .expect(|i| {
+        let (x, y) = (number(0, i), number(1, i));
+        let one = |truth: bool| if truth { 1.0_f32 } else { 0.0 };
+        [one(x < y), one(x != y), one(x > y), one(x == y) - one(x <= y), one(x >= y)]
+    })
+    .source_only("takes a signed integer of one bit for an unsigned one")
+}
+
 fn truth_operand(seed: u64, i: usize) -> f32 {
     match number(seed, i) {
         i32::MIN => f32::NEG_INFINITY,
@@ -231,5 +255,6 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(levels(remainders, "remainders_and_quotients"));
     cases.extend(levels(overflow, "saturation_and_overflow"));
     cases.extend(levels(truths, "truths_of_functions"));
+    cases.extend(levels(rounded_truths, "truths_converted_with_a_rounding_mode"));
     cases
 }

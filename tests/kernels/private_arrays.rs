@@ -263,6 +263,43 @@ fn shared_divisor<T: Element>(
         .input_n(n, move |k| from(value(divisors[k])))
 }
 
+/// An array of pointers to elements of another array, in code that only some work-items execute.
+fn pointers() -> Case {
+    Case::new(
+        "private_arrays::pointers",
+        "kernel void t(global const uint *a, global const uint *b, global uint *out) {
+            size_t i = get_global_id(0);
+            uint x = a[i], y = b[i], v = 7;
+            if (x & 1) {
+                uint t[4] = { x, 5, y, x + y };
+                private uint *q[4] = { t + 3, t, &t[2], 1 + t };
+                private uint **p = &q[x >> 1 & 3];
+                *p = q[y & 3];
+                **p += 3;
+                v = *q[0];
+                *q[y >> 2 & 3] = v;
+                v += t[0] + 3 * t[1] + 5 * t[2] + 7 * t[3];
+            }
+            out[i] = v;
+        }",
+    )
+    .input(element)
+    .input(|i| element(i + 1))
+    .expect(|i| {
+        let (x, y) = (element(i), element(i + 1));
+        if x & 1 == 0 {
+            return 7;
+        }
+        let (mut t, mut q) = ([x, 5, y, x.wrapping_add(y)], [3, 0, 2, 1]);
+        let p = (x >> 1 & 3) as usize;
+        q[p] = q[(y & 3) as usize];
+        t[q[p]] = t[q[p]].wrapping_add(3);
+        let v = t[q[0]];
+        t[q[(y >> 2 & 3) as usize]] = v;
+        t.iter().zip([1, 3, 5, 7]).fold(v, |sum, (&one, times)| sum.wrapping_add(one.wrapping_mul(times)))
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     const SMALL: &[i64] = &[1, 2, 3, 7, 10, 100, 127];
     const LARGE: &[i64] = &[1, 3, 10, 641, 1000, 0xffff, 0x7fff_ffff, 0x1234_5678];
@@ -274,6 +311,7 @@ pub(crate) fn cases() -> Vec<Case> {
         counters("float", |v| v as f32, |a, b| a + b),
         counters("double", f64::from, |a, b| a + b),
         exchanged(),
+        pointers(),
         eliminated(),
         tables(),
         shared_divisor("char", SMALL, 8, true, |v| v as i8),

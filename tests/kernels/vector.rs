@@ -28,6 +28,29 @@ fn components() -> Case {
     })
 }
 
+/// Parts of vector literals, also of types with a name of their own: what follows the brackets belongs to the literal.
+fn parts_of_literals() -> Case {
+    Case::new(
+        "vector::parts_of_literals",
+        "typedef int2 pair;
+        #define MAKE(T, ...) (T)(__VA_ARGS__)
+        kernel void t(global const int *a, global int *out) {
+            size_t i = get_global_id(0);
+            int x = a[i], y = 3 * x + 1;
+            out[4 * i] = (int4)(x, 5, y, 7).zw.x;
+            out[4 * i + 1] = (pair)(x).y + (int4)(y)[i & 3];
+            out[4 * i + 2] = -MAKE(int4, (int2)(x, y).yx, 1, 2).x;
+            out[4 * i + 3] = (int)(a)[i] + (int)((int2)(y, x)).s1;
+        }",
+    )
+    .input(|i| i as i32 * 37 % 101)
+    .expect(|i| {
+        let x = i as i32 * 37 % 101;
+        let y = 3 * x + 1;
+        [y, x + y, -y, x + x]
+    })
+}
+
 fn dynamic_component() -> Case {
     Case::new(
         "vector::dynamic_component",
@@ -272,6 +295,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(long_throughout());
     cases.extend([
         components(),
+        parts_of_literals(),
         dynamic_component(),
         shuffles(),
         selection(),

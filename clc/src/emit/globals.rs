@@ -19,7 +19,7 @@ impl ModuleBuilder<'_> {
     /// The pointer to an object. It is declared, with the objects that its initializer refers to, when it is first used.
     pub(crate) fn global(&mut self, id: GlobalId) -> Id {
         if let Some(found) = self.global_ids.get(id.0 as usize).filter(|id| **id != 0) {
-            return *found;
+            return self.finished(id, *found);
         }
         // Not by recursion: the chain of initializers may be long.
         let mut stack = vec![id];
@@ -53,9 +53,15 @@ impl ModuleBuilder<'_> {
             }
         }
         let found = self.global_ids.get(id.0 as usize).copied().unwrap_or(0);
+        self.finished(id, found)
+    }
+
+    /// The entry of an object in the table, if the object is not being declared: SPIR-V has no initializer that refers to its variable, or
+    /// to one that comes later.
+    fn finished(&mut self, id: GlobalId, found: Id) -> Id {
         if found >= UNFINISHED {
             let span = self.source.globals.get(id.0 as usize).map_or(Span::NONE, |global| global.span);
-            self.fail(span, "the address of an object in its own initializer is not supported");
+            self.fail(span, "the address of an object in its own initializer, or in that of an object it refers to, is not supported");
         }
         found
     }

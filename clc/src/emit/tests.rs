@@ -214,6 +214,20 @@ fn initializers_may_contain_addresses() {
 }
 
 #[test]
+fn initializers_that_need_their_own_variable_are_errors() {
+    for objects in [
+        "global void *p = &p;",
+        "struct s { global struct s *next; }; static global struct s r[2] = { { r + 1 }, { &r[0] } }; global struct s *p = r;",
+        "struct s { constant struct s *o; }; extern constant struct s a; constant struct s p = { &a }, a = { &p };",
+    ] {
+        let source = format!("{objects}\nkernel void k(global long *o) {{ *o = (long)&p; }}");
+        let output = crate::compile(source.as_bytes(), &options());
+        assert!(output.words.is_none(), "{source}");
+        assert!(output.log.contains("program.cl:1:") && output.log.contains("its own initializer"), "{}", output.log);
+    }
+}
+
+#[test]
 fn long_initializers_are_split() {
     let numbers = "7,".repeat(70_000);
     let list = module(&format!("constant int t[] = {{{numbers}}}; kernel void k(global int *r) {{ r[0] = t[r[1]]; }}"));

@@ -45,7 +45,12 @@ impl Parser<'_, '_> {
             self.skip_asm_label()?;
             self.attributes(&mut declarator.attributes)?;
             if let Some(name) = declarator.name {
-                self.names.declare(name.symbol, if is_typedef { Meaning::Typedef } else { Meaning::Ordinary });
+                let meaning = match is_typedef {
+                    false => Meaning::Ordinary,
+                    true if self.is_vector_type(&specifiers, &declarator) => Meaning::VectorTypedef,
+                    true => Meaning::Typedef,
+                };
+                self.names.declare(name.symbol, meaning);
             }
             if declarators.is_empty() && is_function(&declarator) {
                 self.skip_pragmas();

@@ -1,6 +1,8 @@
 //! Operators: binary ones by precedence climbing, unary ones, casts and postfix ones.
 
-use super::ast::{BinaryOp, Expr, ExprKind, InitList, Name, TypeName, UnaryOp};
+use super::ast::{
+    BinaryOp, Declarator, Expr, ExprKind, InitList, Name, Specifiers, TypeName, TypeOrExpr, TypeSpecifier, UnaryOp,
+};
 use super::keyword::Keyword;
 use super::parser::{Parse, Parser, Tok};
 use crate::preprocess::Punct;
@@ -215,7 +217,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `(type)(...)`: a vector literal if there are several expressions and nothing follows, otherwise a cast.
+    /// `(type)(...)`. What follows belongs to the whole if the type is a vector type, as in `(float4)(a, b).x`, otherwise to the operand of the
+    /// cast, as in `(int)(a).x`.
     fn cast_of_parentheses(&mut self, ty: TypeName, start: Span) -> Parse<Expr> {
         if self.starts_type_at(1) || self.peek() == Tok::Punct(Punct::LeftBrace) {
             let operand = self.nested(Self::cast)?;
@@ -223,6 +226,7 @@ impl Parser<'_, '_> {
             let kind = ExprKind::Cast(Box::new(ty), Box::new(operand));
             return Ok(Expr { kind, span: self.since(start), caret: start });
         }
+        let is_literal = self.is_vector_type(&ty.specifiers, &ty.declarator);
         let open = self.span;
         self.advance();
         let mut list = self.bracketed(Punct::RightParen, open, Self::assignments)?;
@@ -241,9 +245,9 @@ impl Parser<'_, '_> {
                 )
             )
         };
-        if list.len() > 1 && !is_suffix(self.tok) {
+        if list.len() > 1 && (is_literal || !is_suffix(self.tok)) {
             let kind = ExprKind::CastList(Box::new(ty), list);
-            return Ok(Expr { kind, span: self.since(start), caret: start });
+            return self.postfix(Expr { kind, span: self.since(start), caret: start });
         }
         let mut items = list.drain(..);
         let Some(mut inner) = items.next() else { return Ok(self.error_expr(span)) };
@@ -254,9 +258,37 @@ impl Parser<'_, '_> {
         }
         let caret = inner.caret;
         self.grow()?;
-        let operand = self.postfix(Expr { kind: ExprKind::Paren(Box::new(inner)), span, caret })?;
+        let mut operand = Expr { kind: ExprKind::Paren(Box::new(inner)), span, caret };
+        if !is_literal {
+            operand = self.postfix(operand)?;
+        }
         let kind = ExprKind::Cast(Box::new(ty), Box::new(operand));
-        Ok(Expr { kind, span: self.since(start), caret: start })
+        let cast = Expr { kind, span: self.since(start), caret: start };
+        if is_literal { self.postfix(cast) } else { Ok(cast) }
+    }
+
+    /// Whether a type is known to be a vector type.
+    pub(super) fn is_vector_type(&mut self, specifiers: &Specifiers, declarator: &Declarator) -> bool {
+        if !declarator.parts.is_empty() {
+            return false;
+        }
+        match &specifiers.ty {
+            TypeSpecifier::Name(name) => self.meaning(name.symbol).is_vector(),
+            TypeSpecifier::Words(_) => {
+                let mut attributes = specifiers.attributes.iter().chain(&declarator.attributes);
+                attributes
+                    .any(|attribute| matches!(self.text(attribute.name.symbol), "ext_vector_type" | "vector_size"))
+            }
+            TypeSpecifier::Typeof(of) => match &**of {
+                TypeOrExpr::Type(ty) => self.is_vector_type(&ty.specifiers, &ty.declarator),
+                TypeOrExpr::Expr(_) => false,
+            },
+            TypeSpecifier::Missing
+            | TypeSpecifier::Record(_)
+            | TypeSpecifier::Enum(_)
+            | TypeSpecifier::Atomic(_)
+            | TypeSpecifier::Auto(_) => false,
+        }
     }
 
     /// `(type)`, `(expression)` or `({ ... })`.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::options::Options;
 use crate::source::{Interner, Symbol};
-use crate::types::builtin_type;
+use crate::types::{BuiltinType, builtin_type};
 
 /// What the parser knows of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +16,12 @@ pub(super) enum Meaning {
     Unknown,
     /// A type of OpenCL C.
     Builtin,
+    /// A vector type of OpenCL C.
+    BuiltinVector,
     /// A `typedef`.
     Typedef,
+    /// A `typedef` of a vector type.
+    VectorTypedef,
     /// An object, a function or a constant.
     Ordinary,
 }
@@ -25,7 +29,12 @@ pub(super) enum Meaning {
 impl Meaning {
     /// Whether the name is a type.
     pub(super) fn is_type(self) -> bool {
-        matches!(self, Meaning::Builtin | Meaning::Typedef)
+        matches!(self, Meaning::Builtin | Meaning::Typedef) || self.is_vector()
+    }
+
+    /// Whether the name is a vector type.
+    pub(super) fn is_vector(self) -> bool {
+        matches!(self, Meaning::BuiltinVector | Meaning::VectorTypedef)
     }
 }
 
@@ -50,8 +59,11 @@ impl Names {
             self.meanings.resize(at + 64, Meaning::NotLookedUp);
         }
         if self.meanings[at] == Meaning::NotLookedUp {
-            let builtin = builtin_type(names.text(symbol), options.version, &options.profile).is_some();
-            self.meanings[at] = if builtin { Meaning::Builtin } else { Meaning::Unknown };
+            self.meanings[at] = match builtin_type(names.text(symbol), options.version, &options.profile) {
+                Some(BuiltinType::Vector(..)) => Meaning::BuiltinVector,
+                Some(_) => Meaning::Builtin,
+                None => Meaning::Unknown,
+            };
         }
         self.meanings[at]
     }
@@ -71,7 +83,8 @@ impl Names {
     /// The names of `typedef`s, for hints.
     pub(super) fn typedefs(&self) -> impl Iterator<Item = Symbol> + '_ {
         let meanings = self.meanings.iter().enumerate();
-        meanings.filter(|(_, meaning)| **meaning == Meaning::Typedef).map(|(number, _)| Symbol(number as u32))
+        let typedefs = meanings.filter(|(_, meaning)| matches!(meaning, Meaning::Typedef | Meaning::VectorTypedef));
+        typedefs.map(|(number, _)| Symbol(number as u32))
     }
 
     /// Opens a scope.

@@ -6,6 +6,7 @@
 //! | LLVM IR | output of the back end | error |
 //! |---|---|---|
 //! | `sitofp i1 %c` | `ConvertSToF (Select %c 1 0)` | true is -1 as a signed number of one bit |
+//! | `alloca [4 x ptr]`, accessed by byte offsets | a variable of one pointer; `LifetimeStart` has the size | the other pointers are outside |
 //! | `llvm.fshl`, `llvm.fshr` | a function `spirv.llvm_fshl_i32`: `a << n % 32 \| b >> 32 - n % 32` | a count of zero shifts `b` by its width |
 
 use clift_kir::{Opcode, Type, Value};

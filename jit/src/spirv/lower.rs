@@ -6,8 +6,8 @@
 use std::cell::{Cell, RefCell};
 
 use clift_kir::{
-    Block, Builder, FpFlags, Function, Global, GlobalData, IntCond, Loc, MemInfo, Opcode, SlotData, Space, Type, Value,
-    WrapFlags,
+    Block, Builder, FpFlags, Function, Global, GlobalData, IntCond, Loc, MemInfo, Opcode, Slot, SlotData, Space, Type,
+    Value, WrapFlags,
 };
 use cranelift_entity::PrimaryMap;
 use rspirv::spirv::{BuiltIn, Op};
@@ -484,11 +484,18 @@ impl<'a> FuncCx<'a> {
 
     /// The address of new private memory for a value of a type.
     pub(crate) fn slot(&mut self, size: u64, align: u32) -> Result<Value, InstError> {
+        let slot = self.b.func.slots.push(SlotData { size: 0, align: align.clamp(1, MAX_ALIGN) });
+        self.enlarge(slot, size)?;
+        Ok(self.b.slot_addr(slot))
+    }
+
+    /// Sets the size of private memory.
+    pub(crate) fn enlarge(&mut self, slot: Slot, size: u64) -> Result<(), InstError> {
         if size > MAX_SLOT_BYTES {
             return Err(InstError::unsupported(format!("private variables of {size} bytes")));
         }
-        let slot = self.b.func.slots.push(SlotData { size, align: align.clamp(1, MAX_ALIGN) });
-        Ok(self.b.slot_addr(slot))
+        self.b.func.slots[slot].size = size;
+        Ok(())
     }
 
     /// The address of a private copy of memory that holds a value of a type.

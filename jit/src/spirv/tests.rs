@@ -261,6 +261,32 @@ fn instructions_of_vendors() {
     assert!(error(&wrong).contains("the instruction cannot convert f32 to f32"));
 }
 
+/// A variable that LLVM's back end declares as one pointer although its lifetime has the size of four.
+#[test]
+fn variables_have_the_size_of_their_lifetime() {
+    let mut insts = preamble();
+    insts.extend([
+        op(Op::TypeVoid, &[1]),
+        op(Op::TypeInt, &[2, 8, 0]),
+        op(Op::TypeFunction, &[4, 1]),
+        op(Op::TypePointer, &[5, 7, 2]),
+        op(Op::TypePointer, &[6, 7, 5]),
+        op(Op::Function, &[1, 9, 0, 4]),
+        op(Op::Label, &[10]),
+        op(Op::Variable, &[6, 11, 7]),
+        op(Op::Bitcast, &[5, 12, 11]),
+        op(Op::LifetimeStart, &[12, 32]),
+        op(Op::Return, &[]),
+        op(Op::FunctionEnd, &[]),
+    ]);
+    insts.insert(0, op(Op::Capability, &[Capability::Int8 as u32]));
+    let mut words = module(&insts);
+    let imported = |words: &[u32]| import(&[ModuleInput::new(words)], &Options::default()).unwrap().module.to_string();
+    assert!(imported(&words).contains("size 8 "), "{}", imported(&words));
+    words[2] = super::llvm_backend::GENERATOR << 16;
+    assert!(imported(&words).contains("size 32 "), "{}", imported(&words));
+}
+
 #[test]
 fn kernels_of_one_name_do_not_link() {
     let words = kernel(&[op(Op::Return, &[])]);

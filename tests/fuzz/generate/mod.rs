@@ -1,14 +1,17 @@
 //! Random programs in OpenCL C: one kernel `t` with helper functions, whose result is completely specified.
 //!
-//! Each work-item reads `in`, owns 16 words of `mem` and 16 half-precision numbers of `halves`, and writes a mixture of all its
-//! variables to `out`. Work-items interact only where the order has no effect: at barriers, and by commutative atomic functions.
-//! [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements, [`surface`] what concerns front ends.
+//! Each work-item reads `in` and images, owns 16 words of `mem`, 16 half-precision numbers of `halves` and a pixel of `canvas`, and writes
+//! a mixture of all its variables to `out`. Work-items interact only where the order has no effect: at barriers, and by commutative atomic functions.
+//! [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements, [`memory`] uses of memory,
+//! [`patterns`] loops of real kernels, [`surface`] what concerns front ends.
 //!
 //! Undefined behaviour is avoided: signed arithmetic is done in unsigned types, divisors are small and positive, indices are
 //! masked, shifts are defined by OpenCL C, and floating-point operations are exact and on numbers of moderate size. The driver's
 //! interpreter checks that.
 
 mod expr;
+pub(crate) mod memory;
+mod patterns;
 mod stmt;
 mod surface;
 mod types;
@@ -24,13 +27,15 @@ pub(crate) struct Program {
     pub(crate) launches: Vec<Launch>,
     /// Whether the result may depend on the driver, because it depends on how work-items are divided into sub-groups.
     pub(crate) own: bool,
+    /// Whether the kernel has images as arguments.
+    pub(crate) images: bool,
 }
 
 /// Sizes of a launch.
 pub(crate) struct Launch {
     pub(crate) global: Vec<usize>,
     pub(crate) local: Vec<usize>,
-    /// The kernel's last argument.
+    /// The kernel's argument of this name.
     pub(crate) n: u32,
 }
 
@@ -109,6 +114,9 @@ struct Generator {
     barriers: bool,
     /// Functions of sub-groups, whose size the program chooses.
     sub_groups: bool,
+    /// Arithmetic in half precision.
+    halves: bool,
+    images: bool,
     out: String,
     indent: usize,
     scopes: Vec<Vec<Var>>,
@@ -138,6 +146,7 @@ pub(crate) fn program(seed: u64) -> Program {
     let doubles = rng.bool();
     let barriers = rng.u32(..3) != 0;
     let sub_groups = modern && barriers && rng.u32(..3) == 0;
+    let (halves, images) = (rng.u32(..4) == 0, rng.u32(..3) == 0);
     let launches = launches(&mut rng, modern);
     let mut generator = Generator {
         rng,
@@ -145,6 +154,8 @@ pub(crate) fn program(seed: u64) -> Program {
         doubles,
         barriers,
         sub_groups,
+        halves,
+        images,
         out: String::new(),
         indent: 0,
         scopes: Vec::new(),
@@ -167,7 +178,7 @@ pub(crate) fn program(seed: u64) -> Program {
         (false, 0) => "-cl-std=CL1.2 -cl-opt-disable",
         (false, _) => "-cl-std=CL1.2",
     };
-    Program { source: generator.out, options, launches, own: sub_groups }
+    Program { source: generator.out, options, launches, own: sub_groups, images }
 }
 
 fn launches(rng: &mut fastrand::Rng, modern: bool) -> Vec<Launch> {
@@ -282,6 +293,8 @@ impl Generator {
     fn program(&mut self) {
         self.prelude();
         self.surface_prelude();
+        self.memory_prelude();
+        self.pattern_prelude();
         for _ in 0..self.rng.usize(..4) {
             self.record();
         }
@@ -427,7 +440,9 @@ impl Generator {
         let (of, len) = if space == "private " { (self.ty(), 8) } else { (types::UINT, MEM_WORDS as u32) };
         let record = (!self.records.is_empty()).then(|| self.rng.usize(..self.records.len()));
         let name = self.fresh("p");
-        let linkage = self.linkage();
+        // A kernel may call another one.
+        let linkage =
+            if space == "global " && record.is_none() && self.rng.bool() { "kernel " } else { self.linkage() };
         let second = record.map_or(String::new(), |record| format!(", private R{record} *r"));
         self.budget = self.rng.u32(1..9);
         self.calls_left = 2;
@@ -453,9 +468,14 @@ impl Generator {
         } else {
             String::new()
         };
+        let images = if self.images {
+            ", read_only image2d_t picture, read_only image2d_t field, write_only image2d_t canvas"
+        } else {
+            ""
+        };
         let head = format!(
             "{size}kernel void t(global const ulong *{qualifier} in, global ulong *out, global uint *memory, global half *half_memory, \
-             global uint *atoms, local uint *given, uint n)"
+             global uint *atoms, local uint *given, uint n, const Plain plain, const short3 odd{images})"
         );
         self.block(&head, "}", |g| {
             for line in [
@@ -480,7 +500,9 @@ impl Generator {
             }
             g.declare("mem", Kind::Array { of: types::UINT, len: MEM_WORDS as u32 }, true, false);
             g.declare("in", Kind::Array { of: ULONG, len: IN_WORDS as u32 }, false, true);
+            g.declare_values();
             if g.barriers {
+                g.pattern_memory();
                 // All local memory may be the kernel's own.
                 let given = g.rng.bool();
                 if given {

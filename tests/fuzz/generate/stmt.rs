@@ -48,7 +48,7 @@ impl Generator {
 
     fn statement(&mut self, depth: u32) {
         let deeper = depth < DEEPEST;
-        match self.rng.u32(..52) {
+        match self.rng.u32(..63) {
             0..=4 => self.declaration(),
             5..=7 if deeper => self.branch(depth),
             8..=10 if deeper => self.repeat(depth),
@@ -68,6 +68,9 @@ impl Generator {
             28 => self.copy_record(),
             34 | 35 => self.small_array(),
             40..=51 => self.surface_statement(),
+            52..=56 => self.memory_statement(),
+            57..=60 => self.pattern(),
+            61 | 62 if self.barriers && self.together && self.in_kernel() => self.group_pattern(),
             29 | 30 if self.in_kernel() => {
                 let fits = |var: &Var| var.name != "in" && var.name.starts_with(['v', 'i']);
                 if let Some(var) = self.choose(fits) {
@@ -79,7 +82,7 @@ impl Generator {
     }
 
     /// Whether the kernel's own variables can be used.
-    fn in_kernel(&self) -> bool {
+    pub(super) fn in_kernel(&self) -> bool {
         self.scopes.iter().flatten().any(|var| var.name == "gid")
     }
 
@@ -90,7 +93,7 @@ impl Generator {
     }
 
     /// As [`Self::assigned`], the same for all work-items.
-    fn uniform(&mut self, ty: Ty, depth: u32) -> String {
+    pub(super) fn uniform(&mut self, ty: Ty, depth: u32) -> String {
         let before = std::mem::replace(&mut self.only_uniform, true);
         let calls = std::mem::replace(&mut self.calls_left, 0);
         let value = self.assigned(ty, depth);
@@ -178,7 +181,7 @@ impl Generator {
         })
     }
 
-    fn assignment(&mut self) {
+    pub(super) fn assignment(&mut self) {
         let Some((mut path, mut ty)) = self.place() else { return };
         // Components of vectors, in any order.
         if ty.is_vector() && self.rng.u32(..3) == 0 {

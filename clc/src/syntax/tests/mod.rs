@@ -111,7 +111,8 @@ fn tree(text: &str) -> String {
 
 /// The tree of the expression in `int x = ...;`, behind some declarations.
 fn expression(text: &str) -> String {
-    let tree = tree(&format!("typedef int T; enum {{ a, b, c, f, p, s }}; void g() {{ x = {text}; }}"));
+    let tree =
+        tree(&format!("typedef int T; typedef float4 V; enum {{ a, b, c, f, p, s }}; void g() {{ x = {text}; }}"));
     let (from, to) = (tree.find("(= x ").unwrap() + 5, tree.rfind(")}").unwrap());
     tree[from..to].to_owned()
 }

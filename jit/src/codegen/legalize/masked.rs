@@ -91,6 +91,11 @@ impl Legalizer<'_> {
         mask: &SplitValue,
         mem: MemInfo,
     ) {
+        // Pointers may be separate scalars, for which there is no masked store.
+        let value = match value.chunk {
+            1 => &self.regroup(value, self.caps.part_lanes(value.ty)),
+            _ => value,
+        };
         let mask = self.mask_parts(mask, value.chunk);
         for (part, (&value_part, &mask)) in value.parts.iter().zip(&mask.parts).enumerate() {
             let offset = part as u64 * u64::from(value.chunk * value.ty.elem.bytes());

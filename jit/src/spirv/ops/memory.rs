@@ -117,13 +117,16 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MemoryInst) -> Result<
     }
 }
 
-/// The contents of a variable are undefined from here on. What concerns a part of a variable is ignored.
+/// The contents of a variable are undefined from here on. What concerns a part of a variable is ignored; a variable that is too small
+/// gets the size that is stated ([`llvm_backend`]).
 fn lifetime_start(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (pointer, size) = (cx.pointer(inst.id(0)?)?, u64::from(inst.literal(1)?));
     let Some(def) = cx.b.func.dfg.def_inst(pointer) else { return Ok(()) };
-    if let Imm::Slot(slot) = cx.b.func.dfg.inst(def).imm
-        && (size == 0 || size == cx.b.func.slots[slot].size)
-    {
+    let Imm::Slot(slot) = cx.b.func.dfg.inst(def).imm else { return Ok(()) };
+    if cx.unit.module.generator == llvm_backend::GENERATOR && size > cx.b.func.slots[slot].size {
+        cx.enlarge(slot, size)?;
+    }
+    if size == 0 || size == cx.b.func.slots[slot].size {
         cx.b.lifetime_start(slot, pointer);
     }
     Ok(())
