@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::diagnostics::{Diagnostics, render};
+use crate::diagnostics::render;
 use crate::options::Options;
 use crate::preprocess::{Session, preprocess, print};
-use crate::source::SourceMap;
 use crate::tree::Kernel;
 use crate::{emit, limits, semantics, syntax};
 
@@ -32,12 +31,7 @@ pub fn compile(source: &[u8], options: &Options) -> Output {
 /// The typed tree of a source as text, if there were no errors, and diagnostics. For tests and for people.
 pub fn tree_to_text(source: &[u8], options: &Options) -> (Option<String>, String) {
     let text = || {
-        let mut session = Session {
-            options,
-            sources: SourceMap::default(),
-            names: syntax::keyword::interner(),
-            diagnostics: Diagnostics::new(options.warnings.clone()),
-        };
+        let mut session = Session::new(options);
         let input = preprocess(&mut session, source);
         let unit = syntax::parse(&mut session, &input);
         let module = semantics::check(&mut session, &unit);
@@ -62,12 +56,7 @@ fn on_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
 /// Only preprocesses a source: its text as `-E` shows it, with or without line markers, and diagnostics.
 pub fn preprocess_to_text(source: &[u8], options: &Options, line_markers: bool) -> (Vec<u8>, String) {
     let text = || {
-        let mut session = Session {
-            options,
-            sources: SourceMap::default(),
-            names: syntax::keyword::interner(),
-            diagnostics: Diagnostics::new(options.warnings.clone()),
-        };
+        let mut session = Session::new(options);
         let input = preprocess(&mut session, source);
         let text = print(&session, &input, line_markers);
         (text, render(&session.diagnostics, &session.sources, &session.names))
@@ -76,12 +65,7 @@ pub fn preprocess_to_text(source: &[u8], options: &Options, line_markers: bool) 
 }
 
 fn stages(source: &[u8], options: &Options) -> Output {
-    let mut session = Session {
-        options,
-        sources: SourceMap::default(),
-        names: syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(options.warnings.clone()),
-    };
+    let mut session = Session::new(options);
     let mut output = Output::default();
     let input = preprocess(&mut session, source);
     let unit = syntax::parse(&mut session, &input);

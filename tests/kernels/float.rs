@@ -401,6 +401,30 @@ fn denormals() -> Case {
     .expect(|i| f32::from_bits(i as u32 * 7919) * 0.5 + f32::from_bits(i as u32 * 7919))
 }
 
+/// Spreadsheets (LibreOffice Calc) keep the number of an error in the lower bits of a NaN, and take one with other bits there
+/// for a plain NaN. The bits survive calls, selections and memory, and `NAN` has those that clang gives it.
+fn errors_in_nans() -> Case {
+    Case::new(
+        "float::errors_in_nans",
+        "double error(ulong number) { return as_double(0x7FF8000000000000 + number); }
+        uint number(double x) {
+            if (isfinite(x)) return 0;
+            if (isinf(x)) return 503;
+            if (as_ulong(x) & 0xFFFF0000u) return 519;
+            return as_ulong(x) & 0xFFFF;
+        }
+        double sum(double a, double b) { return isnan(b) ? b : isnan(a) ? a : a + b; }
+        kernel void t(global const double *a, global uint *out) {
+            size_t i = get_global_id(0);
+            double results[5] = { a[i], error(532), NAN, a[i] / 0, error(502) };
+            out[i] = number(sum(results[i % 5], sum(a[i], 1.0)));
+        }",
+    )
+    .input(|i| i as f64 + 1.0)
+    .expect(|i| [0_u32, 532, 519, 503, 502][i % 5])
+    .needs(Need::Fp64)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = [1, 2, 3, 4, 8, 16].into_iter().map(exact).collect();
     cases.extend(functions());
@@ -416,6 +440,7 @@ pub(crate) fn cases() -> Vec<Case> {
         double_functions(),
         long_double_chain(),
         denormals(),
+        errors_in_nans(),
     ]);
     cases
 }

@@ -35,7 +35,7 @@ pub use token::{Pragma, Punct, Token, TokenKind};
 
 use crate::diagnostics::{Diagnostic, Diagnostics, Setting};
 use crate::limits;
-use crate::options::Options;
+use crate::options::{Options, Version};
 use crate::source::{Interner, SourceMap, Span, Symbol};
 use files::Files;
 use macros::MacroTable;
@@ -52,6 +52,34 @@ pub struct Session<'a> {
     pub names: Interner,
     /// What was reported.
     pub diagnostics: Diagnostics,
+    /// Whether a pragma enables `cl_ext_float_atomics`, which adds functions for atomic types.
+    enables_atomics: bool,
+}
+
+impl<'a> Session<'a> {
+    /// The state before the first stage.
+    pub fn new(options: &'a Options) -> Self {
+        Self {
+            options,
+            sources: SourceMap::default(),
+            names: crate::syntax::keyword::interner(),
+            diagnostics: Diagnostics::new(options.warnings.clone()),
+            enables_atomics: false,
+        }
+    }
+
+    /// The language version that decides whether the program has a type, constant or function that OpenCL C declares. A program
+    /// that enables the extension of atomic types has these types in versions before 2.0, too.
+    pub(crate) fn version_of(&self, name: &str) -> Version {
+        match self.options.version {
+            Version::V1_0 | Version::V1_1 | Version::V1_2
+                if self.enables_atomics && ["atomic_", "memory_"].iter().any(|prefix| name.starts_with(prefix)) =>
+            {
+                Version::V3_0
+            }
+            version => version,
+        }
+    }
 }
 
 /// What the preprocessor found.

@@ -384,6 +384,9 @@ impl Preprocessor<'_, '_> {
             self.warn(at(0), GROUP, text);
             return None;
         }
+        if is_enabled && name == "cl_ext_float_atomics" {
+            self.session.enables_atomics = true;
+        }
         Some(Pragma::Extension(symbol, is_enabled))
     }
 

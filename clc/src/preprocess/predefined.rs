@@ -316,7 +316,8 @@ const TABLE: &[Row] = &[
     row("M_SQRT2", "", "0x1.6a09e667f3bcdp+0", fp64),
     row("M_SQRT2_F", "", "1.41421356237309504880168872420969808f", always),
     row("M_SQRT2_H", "", "1.41421356237309504880168872420969808h", fp16),
-    row("NAN", "", "(as_float(0x7fc00000))", always),
+    // The payload is clang's: programs tell a plain NaN from those that carry numbers of errors in the lower bits.
+    row("NAN", "", "(as_float(INT_MAX))", always),
     row("NULL", "", "((void*)0)", always),
     row("SCHAR_MAX", "", "127", always),
     row("SCHAR_MIN", "", "(-128)", always),

@@ -169,7 +169,12 @@ impl Checker<'_, '_> {
 
     /// Whether the version has a feature of OpenCL C 3.0: 2.0 has all of them, versions before have none.
     pub(crate) fn has_feature(&self, name: &str) -> bool {
-        match self.version() {
+        self.version_has_feature(self.version(), name)
+    }
+
+    /// Whether a version has a feature on this device.
+    pub(crate) fn version_has_feature(&self, version: Version, name: &str) -> bool {
+        match version {
             Version::V1_0 | Version::V1_1 | Version::V1_2 => false,
             Version::V2_0 => true,
             Version::V3_0 | Version::V3_1 => self.session.options.profile.has_feature(name),

@@ -40,11 +40,12 @@ impl Checker<'_, '_> {
     /// A constant that OpenCL C declares: `memory_order_relaxed` and its kin.
     pub(crate) fn predeclared_constant(&self, name: Symbol) -> Option<Entity> {
         let text = self.text(name);
-        if !text.starts_with("memory_") || self.version() < Version::V2_0 {
+        let version = self.session.version_of(text);
+        if !text.starts_with("memory_") || version < Version::V2_0 {
             return None;
         }
         let (_, value, feature) = CONSTANTS.iter().find(|(one, ..)| *one == text)?;
-        (feature.is_empty() || self.has_feature(feature))
+        (feature.is_empty() || self.version_has_feature(version, feature))
             .then(|| Entity::EnumConstant(*value, self.module.types.scalar(Scalar::UInt)))
     }
 
@@ -369,8 +370,8 @@ impl Checker<'_, '_> {
             }
             None => {}
         }
-        let options = self.session.options;
-        let found = builtin_type(self.session.names.text(name.symbol), options.version, &options.profile);
+        let text = self.session.names.text(name.symbol);
+        let found = builtin_type(text, self.session.version_of(text), &self.session.options.profile);
         match found {
             Some(found) => QualTy::plain(found.ty(&mut self.module.types, Access::ReadOnly)),
             None => {

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::options::Options;
-use crate::source::{Interner, Symbol};
+use crate::preprocess::Session;
+use crate::source::Symbol;
 use crate::types::{BuiltinType, builtin_type};
 
 /// What the parser knows of a name.
@@ -53,13 +53,14 @@ pub(super) struct Names {
 
 impl Names {
     /// What a name is.
-    pub(super) fn meaning(&mut self, symbol: Symbol, names: &Interner, options: &Options) -> Meaning {
+    pub(super) fn meaning(&mut self, symbol: Symbol, session: &Session<'_>) -> Meaning {
         let at = symbol.0 as usize;
         if at >= self.meanings.len() {
             self.meanings.resize(at + 64, Meaning::NotLookedUp);
         }
         if self.meanings[at] == Meaning::NotLookedUp {
-            self.meanings[at] = match builtin_type(names.text(symbol), options.version, &options.profile) {
+            let text = session.names.text(symbol);
+            self.meanings[at] = match builtin_type(text, session.version_of(text), &session.options.profile) {
                 Some(BuiltinType::Vector(..)) => Meaning::BuiltinVector,
                 Some(_) => Meaning::Builtin,
                 None => Meaning::Unknown,

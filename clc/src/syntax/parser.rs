@@ -264,7 +264,7 @@ impl<'p, 'o> Parser<'p, 'o> {
 
     /// What a name means to the parser.
     pub(super) fn meaning(&mut self, symbol: Symbol) -> Meaning {
-        self.names.meaning(symbol, &self.session.names, self.session.options)
+        self.names.meaning(symbol, self.session)
     }
 
     /// A name's text.

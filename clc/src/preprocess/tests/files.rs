@@ -51,12 +51,7 @@ fn files_of_directories() {
     std::fs::write(inner.join("c.h"), "c1\n#include_next <c.h>\n").unwrap();
     std::fs::write(directory.join("c.h"), "c2\n").unwrap();
     let options = Options { include_directories: vec![inner, directory.clone()], ..options() };
-    let mut session = Session {
-        options: &options,
-        sources: SourceMap::default(),
-        names: crate::syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(WarningOptions::default()),
-    };
+    let mut session = Session::new(&options);
     let result = preprocess(&mut session, b"#include <a.h>\n#if __has_include(\"c.h\")\nyes\n#endif");
     let names = &session.names;
     let words: Vec<&str> = result

@@ -9,7 +9,7 @@ mod pragmas;
 use std::sync::Arc;
 
 use super::*;
-use crate::diagnostics::{Level, WarningOptions};
+use crate::diagnostics::Level;
 use crate::options::{MacroOption, Profile, Version};
 
 /// Options for tests.
@@ -19,12 +19,7 @@ fn options() -> Options {
 
 /// The tokens with one blank between two, and diagnostics as `line: level: text`.
 fn with(options: &Options, text: &str) -> (String, Vec<String>) {
-    let mut session = Session {
-        options,
-        sources: SourceMap::default(),
-        names: crate::syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(options.warnings.clone()),
-    };
+    let mut session = Session::new(options);
     let result = preprocess(&mut session, text.as_bytes());
     let mut words = Vec::new();
     for token in &result.tokens {
@@ -97,12 +92,7 @@ fn options_define_macros() {
 #[test]
 fn places_of_tokens() {
     let options = options();
-    let mut session = Session {
-        options: &options,
-        sources: SourceMap::default(),
-        names: crate::syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(WarningOptions::default()),
-    };
+    let mut session = Session::new(&options);
     let text = "#define F(x) x + y ## 1\n#line 100 \"f.cl\"\n\nF(z)\n";
     let result = preprocess(&mut session, text.as_bytes());
     let places: Vec<(u32, u32)> = result

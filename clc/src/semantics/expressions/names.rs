@@ -126,9 +126,10 @@ impl Checker<'_, '_> {
         if let Some(known) = self.builtins.get(&name) {
             return known.clone();
         }
-        let options = self.session.options;
-        let environment = Environment { version: options.version, profile: &options.profile };
-        let found = builtins::find(self.session.names.text(name), environment, &mut self.module.types);
+        let text = self.session.names.text(name);
+        let environment =
+            Environment { version: self.session.version_of(text), profile: &self.session.options.profile };
+        let found = builtins::find(text, environment, &mut self.module.types);
         let found = found.map(Rc::new);
         self.builtins.insert(name, found.clone());
         found

@@ -10,10 +10,9 @@ mod statements;
 
 use std::sync::Arc;
 
-use crate::diagnostics::{Diagnostics, Level};
+use crate::diagnostics::Level;
 use crate::options::{Options, Profile, Version};
 use crate::preprocess::{Session, preprocess};
-use crate::source::SourceMap;
 use crate::syntax;
 
 /// Options for a version, with all features and extensions.
@@ -23,12 +22,7 @@ fn options(version: Version) -> Options {
 
 /// The typed tree as text, and the diagnostics as `line: level: text`.
 fn check(source: &str, options: &Options) -> (String, Vec<String>) {
-    let mut session = Session {
-        options,
-        sources: SourceMap::default(),
-        names: syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(options.warnings.clone()),
-    };
+    let mut session = Session::new(options);
     let input = preprocess(&mut session, source.as_bytes());
     let unit = syntax::parse(&mut session, &input);
     let module = super::check(&mut session, &unit);

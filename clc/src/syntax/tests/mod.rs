@@ -7,11 +7,11 @@ mod print;
 mod statements;
 
 use super::ast::Unit;
-use super::{keyword, parse};
-use crate::diagnostics::{Diagnostics, Level, WarningOptions};
+use super::parse;
+use crate::diagnostics::Level;
 use crate::options::{Options, Version};
 use crate::preprocess::{Pragma, Preprocessed, Punct, Session, Token, TokenKind};
-use crate::source::{ExpansionId, Interner, SourceMap, Span};
+use crate::source::{ExpansionId, Interner, Span};
 
 /// The tokens of a text. `@unroll`, `@pack4` and `@pack` stand for pragmas.
 fn lex(text: &str, names: &mut Interner) -> Preprocessed {
@@ -76,12 +76,7 @@ where
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(crate::limits::STACK);
         let run = || {
-            let mut session = Session {
-                options: &options,
-                sources: SourceMap::default(),
-                names: keyword::interner(),
-                diagnostics: Diagnostics::new(WarningOptions::default()),
-            };
+            let mut session = Session::new(&options);
             let input = lex(text, &mut session.names);
             let unit = parse(&mut session, &input);
             let line =

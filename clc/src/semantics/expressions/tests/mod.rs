@@ -8,22 +8,16 @@ mod trees;
 
 use std::sync::Arc;
 
-use crate::diagnostics::{Diagnostics, Level};
+use crate::diagnostics::Level;
 use crate::options::{Options, Profile, Version};
 use crate::preprocess::{Session, preprocess};
-use crate::source::SourceMap;
 use crate::tree::Module;
 use crate::{semantics, syntax};
 
 /// Checks a source for a device that has everything.
 fn with_session<T>(version: Version, source: &str, then: impl FnOnce(&Session<'_>, &Module) -> T) -> T {
     let options = Options { version, profile: Arc::new(Profile::full()), ..Options::default() };
-    let mut session = Session {
-        options: &options,
-        sources: SourceMap::default(),
-        names: syntax::keyword::interner(),
-        diagnostics: Diagnostics::new(options.warnings.clone()),
-    };
+    let mut session = Session::new(&options);
     let input = preprocess(&mut session, source.as_bytes());
     let unit = syntax::parse(&mut session, &input);
     let module = semantics::check(&mut session, &unit);

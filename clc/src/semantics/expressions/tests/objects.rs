@@ -102,3 +102,42 @@ void f(int i, float4 v) {
 "#,
     );
 }
+
+/// In versions without atomic types, programs that enable the extension count on what it adds to.
+#[test]
+fn atomics_of_float_atomics_in_earlier_versions() {
+    const SOURCE: &str = r#"
+inline float add(volatile global float *p, float v) {
+  return atomic_fetch_add_explicit((volatile global atomic_float *)p, v, memory_order_relaxed, memory_scope_device);
+}
+float extreme(volatile local atomic_float *p, memory_order order) {
+  atomic_store(p, 0.0f);
+  return atomic_fetch_max_explicit(p, 1.0f, order, memory_scope_work_group);
+}
+kernel void k(global float *a, global int *n, global atomic_int *m) {
+  local atomic_float x;
+  a[0] = add(a, 1.0f) + extreme(&x, memory_order_relaxed);
+  atomic_add(n, 1);
+  int old = 0;
+  atomic_compare_exchange_strong_explicit(m, &old, 1, memory_order_relaxed, memory_order_relaxed, memory_scope_device);
+}
+"#;
+    for version in [Version::V1_0, Version::V1_1, Version::V1_2, Version::V2_0, Version::V3_0] {
+        check(version, &format!("#pragma OPENCL EXTENSION cl_ext_float_atomics : enable\n{SOURCE}"));
+    }
+    check(
+        Version::V1_2,
+        "void f(global int *p) { memory_order_relaxed; } // error: use of undeclared identifier 'memory_order_relaxed'",
+    );
+    // The names are free for the program all the same.
+    check(
+        Version::V1_2,
+        r#"
+#pragma OPENCL EXTENSION cl_ext_float_atomics : enable
+#define memory_order_relaxed 0
+typedef volatile global float *atomic_float;
+float atomic_fetch_add(atomic_float p, float v) { return *p + v; }
+kernel void k(global float *a) { a[0] = atomic_fetch_add(a, memory_order_relaxed); }
+"#,
+    );
+}
