@@ -10,6 +10,9 @@
 //! Launches never wait for such code. In a trial, launches get the usual code and the new one in turn; the least time that either
 //! takes decides. Integers that change with each launch, such as the number of a step, are not taken for constants.
 //!
+//! Kernels with one lane because packs were estimated to be slower get packs in such code: the estimate knows neither how often
+//! branches are taken nor how alike neighbours are.
+//!
 //! Both codes compute the same: floating-point arguments stay variables, and kernels that observe sub-groups keep their number
 //! of lanes.
 
@@ -358,7 +361,7 @@ mod tests {
     /// Two integers, and one instruction.
     fn watched() -> RepeatedLaunches {
         let args = vec![ArgPlace { offset: 0, bytes: 4 }, ArgPlace { offset: 4, bytes: 4 }];
-        let deciding = DecidingConstants { args, sizes: false, instructions: 1 };
+        let deciding = DecidingConstants { args, instructions: 1, ..DecidingConstants::default() };
         RepeatedLaunches::watch(&deciding).expect("something decides")
     }
 

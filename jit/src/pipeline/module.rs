@@ -12,7 +12,7 @@ use super::backends::Backends;
 use super::batch::{KernelRequest, compile_kernels};
 use super::kernel;
 use super::observer::{StageObserver, describes_kernels};
-use super::on_demand::KernelSource;
+use super::on_demand::{KernelSource, Lanes};
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
 use crate::codegen::AcceptedStage;
@@ -86,13 +86,18 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             if let Some(lanes) = transposed {
                 observer.report_transposed(&desc.name, lanes);
             }
-            let deciding = std::mem::take(&mut deciding[number]);
+            let mut deciding = std::mem::take(&mut deciding[number]);
+            if may_be_specialized(&desc, options) && options.width.is_none() && deciding.instructions > 0 {
+                deciding.rejected_lanes = needs.report.rejected_lanes;
+            }
             let promoted = promoted.clone().filter(|_| assumes_separate_args[number] || !deciding.is_empty());
-            let is_special = accesses.is_some() || by_groups || transposed.is_some() || promoted.is_some();
+            let rejected_lanes = deciding.rejected_lanes;
+            let is_special =
+                accesses.is_some() || by_groups || transposed.is_some() || promoted.is_some() || !deciding.is_empty();
             let specializations = is_special.then(|| {
                 let source = accesses.unwrap_or_else(|| module.clone());
-                let width = needs.resources.width;
-                let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, width);
+                let lanes = Lanes { usual: needs.resources.width, rejected: rejected_lanes };
+                let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, lanes);
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
                 Arc::new(Specializations::new(images, usual, by_groups, transposed, deciding, make))
             });

@@ -93,10 +93,21 @@ pub(super) struct KernelSource {
     number: usize,
     data: Arc<ProgramData>,
     options: Options,
+    /// See [`Lanes::rejected`].
+    rejected_lanes: Option<u32>,
+}
+
+/// The lanes of a kernel's packs.
+pub(super) struct Lanes {
+    /// Those of its usual code.
+    pub(super) usual: u32,
+    /// Those that packs would have, if the usual code has one lane because that was estimated to be faster. Code for launches
+    /// that repeat has them, because it has to prove itself.
+    pub(super) rejected: Option<u32>,
 }
 
 impl KernelSource {
-    /// The kernel with the index `number` in the modules. `width` is the width of its usual code.
+    /// The kernel with the index `number` in the modules.
     pub(super) fn new(
         name: &str,
         module: Arc<Module>,
@@ -104,20 +115,26 @@ impl KernelSource {
         number: usize,
         data: Arc<ProgramData>,
         options: &Options,
-        width: u32,
+        lanes: Lanes,
     ) -> KernelSource {
         let mut options = Options { dump: Vec::new(), ..options.clone() };
         if spmd::observes_sub_groups(&module.funcs[module.kernels[number].func]) {
             // Answers to earlier queries about sub-groups must stay true.
-            options.width = Some(width);
+            options.width = Some(lanes.usual);
         }
-        KernelSource { name: name.to_owned(), module, promoted, number, data, options }
+        let rejected_lanes = lanes.rejected.filter(|_| options.width.is_none());
+        KernelSource { name: name.to_owned(), module, promoted, number, data, options, rejected_lanes }
     }
 
     /// Compiles the kernel for the launches that `facts` describes.
     pub(super) fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
         guarded(PANIC, || {
-            let options = Options { single_items: facts.form == LaunchForm::SingleItems, ..self.options.clone() };
+            let rejected_lanes = self.rejected_lanes.filter(|_| facts.constants.is_some());
+            let options = Options {
+                single_items: facts.form == LaunchForm::SingleItems,
+                width: self.options.width.or(rejected_lanes),
+                ..self.options.clone()
+            };
             let mut observer = StageObserver::new(&options, Instant::now());
             let is_early = facts.overlap || facts.constants.is_some();
             let source = self.promoted.as_ref().filter(|_| is_early).unwrap_or(&self.module);
@@ -133,7 +150,9 @@ impl KernelSource {
                 }
             });
             let mut module = Module { funcs: funcs.collect(), globals: source.globals.clone(), kernels: vec![kernel] };
-            if let Some(constants) = &facts.constants {
+            if let Some(constants) = &facts.constants
+                && module.funcs[func].stage == Stage::Imported
+            {
                 let noalias_args = &self.module.funcs[func].noalias_args;
                 module.funcs[func].noalias_args = if facts.overlap { Vec::new() } else { noalias_args.clone() };
                 insert_constants(&observer, &mut module, func, constants)?;

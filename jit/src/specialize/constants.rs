@@ -123,6 +123,8 @@ pub struct DecidingConstants {
     pub args: Vec<ArgPlace>,
     /// Whether sizes do.
     pub sizes: bool,
+    /// The lanes that packs would have, if they were estimated to be slower than one lane: estimates know nothing of the data.
+    pub rejected_lanes: Option<u32>,
     /// The size of the kernel in instructions of the kernel IR.
     pub instructions: usize,
 }
@@ -130,7 +132,7 @@ pub struct DecidingConstants {
 impl DecidingConstants {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        self.args.is_empty() && !self.sizes
+        self.args.is_empty() && !self.sizes && self.rejected_lanes.is_none()
     }
 
     /// Finds what a kernel computes from constants of the launch alone, and whether that would simplify it: a divisor; a factor,
@@ -174,7 +176,7 @@ impl DecidingConstants {
             }
         }
         if !simplifies {
-            return DecidingConstants::default();
+            return DecidingConstants { instructions: sources.instructions, ..DecidingConstants::default() };
         }
         sources.args.sort_unstable();
         sources.args.dedup();

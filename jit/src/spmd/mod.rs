@@ -164,6 +164,7 @@ fn make(
                 let (_, packs) = widen::run(&normal, &normal.divergence(lanes, true), lanes, false);
                 report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
             }
+            report.rejected_lanes = Some(lanes);
             return maker.only_scalar(func, report);
         }
     };
