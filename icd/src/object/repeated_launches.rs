@@ -129,7 +129,7 @@ pub enum Choice {
     /// The usual one. Its time is recorded if it is part of a trial.
     Usual(Option<Arc<LaunchTimes>>),
     /// The usual one, while code for such launches is compiled, which [`RepeatedLaunches::compiled`] takes.
-    Compile(Constants),
+    Compile(Box<Constants>),
     /// Code for such launches. Its time is recorded if it is part of a trial.
     Special(Specialization, Option<Arc<LaunchTimes>>),
 }
@@ -231,7 +231,7 @@ impl State {
                 }
                 self.compiled += 1;
                 kind.stage = Stage::Compiling;
-                Choice::Compile(kind.constants.clone())
+                Choice::Compile(Box::new(kind.constants.clone()))
             }
             Stage::Compiling | Stage::Slower => Choice::Usual(None),
             Stage::Trial(trial) => {
@@ -374,7 +374,7 @@ mod tests {
     /// Launches until code is compiled.
     fn until_compiled(all: &RepeatedLaunches, mut args: impl FnMut(u32) -> [u32; 2]) -> Option<(u32, Constants)> {
         (0..100).find_map(|number| match launch(all, args(number)) {
-            Choice::Compile(constants) => Some((number, constants)),
+            Choice::Compile(constants) => Some((number, *constants)),
             Choice::Usual(_) | Choice::Special(..) => None,
         })
     }

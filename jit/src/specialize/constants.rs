@@ -31,7 +31,7 @@ impl ArgPlace {
         };
         let ty = func.dfg.ty(func.dfg.single_result(inst)?);
         let bytes = ty.elem.bytes();
-        let places = (0..u32::from(ty.lanes())).map(|lane| ArgPlace { offset: offset + lane * bytes, bytes });
+        let places = (0..ty.lanes()).map(|lane| ArgPlace { offset: offset + lane * bytes, bytes });
         ty.is_int().then(|| (ty, places.collect()))
     }
 }

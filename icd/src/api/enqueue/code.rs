@@ -51,7 +51,7 @@ pub(super) fn choose(
                 return Ok((Some(code), Arc::new(TimedLaunch { info: info.clone(), times })));
             }
             Choice::Usual(of_trial) => times = of_trial,
-            Choice::Compile(constants) => compile(info, constants),
+            Choice::Compile(constants) => compile(info, *constants),
         }
     }
     // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments
