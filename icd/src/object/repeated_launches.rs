@@ -7,8 +7,8 @@
 //!   Counting ── has taken MUCH time ──> Compiling ── in the background ──> Trial ── launches in turn ──> Faster or Slower
 //! ```
 //!
-//! Launches never wait for such code. In a trial, launches get the usual code and the new one in turn; the least time that either
-//! takes decides. Integers that change with each launch, such as the number of a step, are not taken for constants.
+//! Launches never wait for such code. In a trial, launches get the usual code and the new one in turn, one at a time; the least
+//! time that either takes decides, and one launch that takes much longer ends it. Integers that change with each launch, such as the number of a step, are not taken for constants.
 //!
 //! Kernels with one lane because packs were estimated to be slower get packs in such code: the estimate knows neither how often
 //! branches are taken nor how alike neighbours are.
@@ -48,6 +48,8 @@ const MAX_INSTRUCTIONS: usize = 20_000;
 const MAX_COMPILED: usize = 64;
 /// How many launches with either code a trial has.
 const TRIAL_LAUNCHES: u32 = 4;
+/// A trial ends at once if the new code takes so many percent of the time of the usual one.
+const CLEARLY_SLOWER: u128 = 150;
 /// An integer that changes so often while all else stays the same is no constant.
 const CHANGES: u8 = 8;
 
@@ -96,6 +98,7 @@ enum Stage {
 #[derive(Debug)]
 struct Trial {
     code: Specialization,
+    /// How many launches have got it.
     launches: u32,
     usual: Arc<LaunchTimes>,
     special: Arc<LaunchTimes>,
@@ -235,18 +238,19 @@ impl State {
             }
             Stage::Compiling | Stage::Slower => Choice::Usual(None),
             Stage::Trial(trial) => {
-                trial.launches += 1;
                 if let Some(faster) = trial.special_is_faster() {
                     let code = trial.code.clone();
                     tracing::debug!(target: "clift::time", faster, usual_ns = trial.usual.least(), special_ns = trial.special.least(), "code for repeated launches");
                     kind.stage = if faster { Stage::Faster(code.clone()) } else { Stage::Slower };
                     return if faster { Choice::Special(code, None) } else { Choice::Usual(None) };
                 }
-                if trial.launches.is_multiple_of(2) {
-                    Choice::Usual(Some(trial.usual.clone()))
-                } else {
-                    Choice::Special(trial.code.clone(), Some(trial.special.clone()))
+                // One launch at a time gets code that may be slow, however many are enqueued.
+                let may_try = trial.launches < TRIAL_LAUNCHES && trial.special.count() == trial.launches;
+                if may_try && trial.usual.count() >= trial.launches {
+                    trial.launches += 1;
+                    return Choice::Special(trial.code.clone(), Some(trial.special.clone()));
                 }
+                Choice::Usual(Some(trial.usual.clone()))
             }
             Stage::Faster(code) => Choice::Special(code.clone(), None),
         }
@@ -292,15 +296,23 @@ impl State {
 }
 
 impl Trial {
-    /// Whether the code is faster than the usual one, once both have been launched often enough.
+    /// Whether the code is faster than the usual one, once both have been launched often enough, or the difference is clear.
     fn special_is_faster(&self) -> Option<bool> {
-        let enough = |times: &LaunchTimes| times.count.load(Ordering::Relaxed) >= TRIAL_LAUNCHES;
-        (enough(&self.usual) && enough(&self.special))
-            .then(|| u128::from(self.special.least()) * 100 <= u128::from(self.usual.least()) * 97)
+        let least = self.usual.count().min(self.special.count());
+        let percent = u128::from(self.special.least()) * 100 / u128::from(self.usual.least().max(1));
+        match least {
+            0 => None,
+            TRIAL_LAUNCHES.. => Some(percent <= 97),
+            1.. => (percent >= CLEARLY_SLOWER).then_some(false),
+        }
     }
 }
 
 impl LaunchTimes {
+    fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+
     fn least(&self) -> u64 {
         self.least.load(Ordering::Relaxed)
     }
@@ -381,10 +393,11 @@ mod tests {
 
     /// Goes through a trial in which the new code takes `special` ns and the usual one 1000, and returns whether it is used.
     fn try_it(all: &RepeatedLaunches, args: [u32; 2], special: u64) -> bool {
-        for _ in 0..2 * TRIAL_LAUNCHES {
+        for _ in 0..2 * TRIAL_LAUNCHES + 1 {
             match launch(all, args) {
-                Choice::Usual(times) => times.expect("a trial").add(1000),
-                Choice::Special(_, times) => times.expect("a trial").add(special),
+                Choice::Usual(Some(times)) => times.add(1000),
+                Choice::Special(_, Some(times)) => times.add(special),
+                Choice::Usual(None) | Choice::Special(_, None) => {}
                 Choice::Compile(_) => panic!("compiled again"),
             }
         }
@@ -431,6 +444,24 @@ mod tests {
         all.compiled(&constants, Some(code()));
         assert!(try_it(&all, [100, 7], 500));
         assert!(matches!(launch(&all, [200, 7]), Choice::Special(_, None)));
+    }
+
+    /// However many launches are enqueued, one gets code that may be slow.
+    #[test]
+    fn one_launch_shows_that_code_is_much_slower() {
+        let all = watched();
+        let (_, constants) = until_compiled(&all, |_| [3, 1]).expect("to be compiled");
+        all.compiled(&constants, Some(code()));
+        let mut special = None;
+        for _ in 0..20 {
+            match launch(&all, [3, 1]) {
+                Choice::Special(_, times) => assert!(special.replace(times.expect("a trial")).is_none()),
+                Choice::Usual(times) => times.expect("a trial").add(1000),
+                Choice::Compile(_) => panic!("compiled again"),
+            }
+        }
+        special.expect("one launch").add(2000);
+        assert!(matches!(launch(&all, [3, 1]), Choice::Usual(None)));
     }
 
     /// The kinds of launches that are remembered are few, and those that have got their code stay longest.

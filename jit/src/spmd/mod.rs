@@ -158,13 +158,13 @@ fn make(
     let (lanes, normal, versions) = match Width::choose(func, rows, options, machine) {
         Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
         Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason)),
-        Width::Unprofitable(reason, lanes, normal) => {
+        Width::Unprofitable(reason, lanes, normal, close) => {
             let mut report = VectorizationReport::scalar(reason);
             if options.reports_vectorization() {
                 let (_, packs) = widen::run(&normal, &normal.divergence(lanes, true), lanes, false);
                 report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
             }
-            report.rejected_lanes = Some(lanes);
+            report.rejected_lanes = close.then_some(lanes);
             return maker.only_scalar(func, report);
         }
     };

@@ -33,8 +33,9 @@ use crate::{BackendChoice, Options};
 pub(crate) enum Width {
     /// One work-item at a time, and the reason.
     Scalar(String),
-    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower.
-    Unprofitable(String, u32, Box<NormalForm>),
+    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower. Whether the
+    /// estimates are close.
+    Unprofitable(String, u32, Box<NormalForm>, bool),
     /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs.
     Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>),
 }
@@ -211,7 +212,7 @@ impl Width {
                 chosen.lanes,
                 1.0 / gain
             );
-            return chosen.unprofitable(reason);
+            return chosen.unprofitable(reason, gain >= CLOSE);
         }
         if gain < WORTHWHILE_LONG && costs.scattered_insts > LONG_SCATTERED && !sub_groups {
             let reason = format!(
@@ -219,7 +220,7 @@ impl Width {
                  {instead}",
                 chosen.lanes, costs.scattered_insts
             );
-            return chosen.unprofitable(reason);
+            return chosen.unprofitable(reason, false);
         }
         Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new))
     }
@@ -248,8 +249,8 @@ impl<'a> WidthCandidate<'a> {
     }
 
     /// One lane, as packs of this kind are not worth it.
-    fn unprofitable(self, reason: String) -> Width {
-        Width::Unprofitable(reason, self.lanes, Box::new(self.versions.unwrap_or(self.general)))
+    fn unprofitable(self, reason: String, close: bool) -> Width {
+        Width::Unprofitable(reason, self.lanes, Box::new(self.versions.unwrap_or(self.general)), close)
     }
 
     /// The kernel for rows of whole packs.
@@ -355,7 +356,7 @@ pub(crate) fn lanes_if_faster(
             let scatters = costs.scattered > (1.0 - OTHER_WORTHWHILE) * costs.hot;
             Some((lanes, costs.hot / f64::from(lanes), scatters))
         }
-        Width::Unprofitable(_, lanes, normal) => {
+        Width::Unprofitable(_, lanes, normal, _) => {
             let costs = estimate(&normal, &normal.divergence(lanes, true), lanes, machine);
             Some((1, costs.scalar / f64::from(lanes), true))
         }
@@ -408,6 +409,9 @@ const HALF_PRESSURE: f64 = 0.6;
 /// How much faster a pack must be than its work-items one after the other. The model counts instructions; more of them are in
 /// flight at once if they belong to a pack.
 const WORTHWHILE: f64 = 0.85;
+/// Packs with this part of the speed of one lane, by the estimate, may be faster: it knows neither how often branches are taken
+/// nor how alike neighbours are.
+const CLOSE: f64 = 0.5;
 /// As [`WORTHWHILE`], for packs with more than [`LONG_SCATTERED`] instructions for scattered accesses: they are a multiple of
 /// the kernel's own instructions, leave the caches, and take long to compile. (Zen 4: where the estimate was 1.7, packs were 1.3
 /// times as fast as one lane.)
