@@ -4,6 +4,7 @@ use clift_kir::{Elem, IntCond, Opcode, Value};
 
 use super::built_in::{ComponentIndex, component_of_loaded};
 use super::classes::CompositeInst;
+use crate::spirv::llvm_backend;
 use crate::spirv::lower::{FuncCx, Leaves, MemAccess, Val};
 use crate::spirv::types::TypeKind;
 use crate::spirv::words::{Inst, InstError};
@@ -298,8 +299,18 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     }
     let part = part(cx, ty, &inst.literals_from(2)?)?;
     if let Some(lane) = part.lane {
-        let element = cx.value(object)?;
-        if cx.b.ty(element) != cx.kir_type(part.ty)?.lane() {
+        let mut element = cx.value(object)?;
+        let component = cx.kir_type(part.ty)?.lane();
+        let (from, to) = (cx.b.ty(element), component);
+        if cx.unit.module.generator == llvm_backend::GENERATOR
+            && from.is_int()
+            && to.is_int()
+            && from.elem.bits() > to.elem.bits()
+        {
+            // LLVM's back end inserts integers that it has widened.
+            element = cx.b.int_resize(element, to.elem, false);
+        }
+        if cx.b.ty(element) != component {
             return Err(InstError::malformed("the object does not have the vector's component type"));
         }
         match cx.val(composite)? {
