@@ -287,6 +287,32 @@ fn variables_have_the_size_of_their_lifetime() {
     assert!(imported(&words).contains("size 32 "), "{}", imported(&words));
 }
 
+/// LLVM's back end inserts integers that it has widened into vectors of bytes.
+#[test]
+fn widened_integers_are_inserted() {
+    let mut insts = preamble();
+    insts.insert(0, op(Op::Capability, &[Capability::Int8 as u32]));
+    insts.extend([
+        op(Op::TypeVoid, &[1]),
+        op(Op::TypeInt, &[2, 32, 0]),
+        op(Op::TypeInt, &[3, 8, 0]),
+        op(Op::TypeVector, &[7, 3, 2]),
+        op(Op::TypeFunction, &[4, 1]),
+        op(Op::Constant, &[2, 5, 0x107]),
+        op(Op::Undef, &[7, 8]),
+        op(Op::Function, &[1, 9, 0, 4]),
+        op(Op::Label, &[10]),
+        op(Op::CompositeInsert, &[7, 11, 5, 8, 1]),
+        op(Op::Return, &[]),
+        op(Op::FunctionEnd, &[]),
+    ]);
+    let mut words = module(&insts);
+    assert!(error(&words).contains("does not have the vector's component type"));
+    words[2] = super::llvm_backend::GENERATOR << 16;
+    let imported = import(&[ModuleInput::new(&words)], &Options::default()).unwrap().module.to_string();
+    assert!(imported.contains(": i8 = itrunc "), "{imported}");
+}
+
 #[test]
 fn kernels_of_one_name_do_not_link() {
     let words = kernel(&[op(Op::Return, &[])]);
