@@ -7,7 +7,7 @@
 use clift_kir::dfg::ConstData;
 use clift_kir::{Builder, Elem, Function, Global, GlobalData, Imm, MemInfo, Opcode, Space, Type, Value};
 
-use super::util::Replacements;
+use super::util::{Replacements, base_and_offset};
 use super::{Changed, Globals};
 
 /// Replaces loads of known values.
@@ -41,22 +41,10 @@ pub(super) fn run(func: &mut Function, globals: &Globals) -> Changed {
 
 /// The constant variable into which a pointer points, and the offset there, if that is constant.
 fn place(func: &Function, pointer: Value) -> Option<(Global, u64)> {
-    let (mut at, mut offset) = (pointer, 0u64);
-    loop {
-        let data = func.dfg.inst(func.dfg.def_inst(at)?);
-        match (data.op, &data.imm, data.args.as_slice()) {
-            (Opcode::GlobalAddr, &Imm::Global(global), _) => return Some((global, offset)),
-            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) if !func.dfg.ty(at).is_vector() => {
-                let index = match index {
-                    [] => 0,
-                    [index, ..] => func.dfg.as_splat_bits(*index)?,
-                };
-                offset = offset.wrapping_add(index.wrapping_mul(scale)).wrapping_add_signed(disp);
-                at = base;
-            }
-            (Opcode::SpaceCast, _, &[base]) if !func.dfg.ty(at).is_vector() => at = base,
-            _ => return None,
-        }
+    let (base, offset) = base_and_offset(func, pointer)?;
+    match func.dfg.inst(base).imm {
+        Imm::Global(global) => Some((global, offset)),
+        _ => None,
     }
 }
 

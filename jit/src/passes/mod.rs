@@ -33,7 +33,7 @@ mod unroll;
 mod unswitch;
 mod util;
 
-pub(crate) use util::Replacements;
+pub(crate) use util::{Replacements, base_and_offset};
 
 use clift_kir::{Function, Global, GlobalData, Module};
 use cranelift_entity::PrimaryMap;

@@ -57,6 +57,27 @@ impl Replacements {
     }
 }
 
+/// The instruction from whose result a pointer is computed by constant offsets alone, and their sum.
+pub(crate) fn base_and_offset(func: &Function, pointer: Value) -> Option<(Inst, u64)> {
+    let (mut at, mut offset) = (pointer, 0u64);
+    loop {
+        let def = func.dfg.def_inst(at)?;
+        let data = func.dfg.inst(def);
+        match (data.op, &data.imm, data.args.as_slice()) {
+            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) if !func.dfg.ty(at).is_vector() => {
+                let index = match index {
+                    [] => 0,
+                    [index, ..] => func.dfg.as_splat_bits(*index)?,
+                };
+                offset = offset.wrapping_add(index.wrapping_mul(scale)).wrapping_add_signed(disp);
+                at = base;
+            }
+            (Opcode::SpaceCast, _, &[base]) if !func.dfg.ty(at).is_vector() => at = base,
+            _ => return Some((def, offset)),
+        }
+    }
+}
+
 /// Whether an instruction is a load that always gives the same value: it is marked invariant, or reads memory that cannot change
 /// while a kernel runs.
 pub(super) fn is_invariant_load(func: &Function, inst: Inst) -> bool {

@@ -1,8 +1,10 @@
 //! What is constant for a launch, and which of it decides how a kernel's code could be.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
-use clift_kir::{Function, Imm, Inst, MemInfo, Opcode, Type, Value};
+use clift_kir::{Function, Imm, Inst, InstData, MemInfo, Opcode, Type, Value};
 use cranelift_entity::EntitySet;
+
+use crate::passes::base_and_offset;
 
 /// The place of an integer in the argument block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,24 +40,12 @@ impl ArgPlace {
 
 /// The offset in the argument block to which a pointer points, if that is constant.
 fn offset_in_block(func: &Function, pointer: Value) -> Option<u32> {
-    let (mut at, mut offset) = (pointer, 0u64);
-    loop {
-        let data = func.dfg.inst(func.dfg.def_inst(at)?);
-        match (data.op, &data.imm, data.args.as_slice()) {
-            (Opcode::ArgAddr, &Imm::Offset(start), _) => {
-                return offset.checked_add(start.into()).and_then(|offset| u32::try_from(offset).ok());
-            }
-            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) if !func.dfg.ty(at).is_vector() => {
-                let index = match index {
-                    [] => 0,
-                    [index, ..] => func.dfg.as_splat_bits(*index)?,
-                };
-                offset = offset.wrapping_add(index.wrapping_mul(scale)).wrapping_add_signed(disp);
-                at = base;
-            }
-            (Opcode::SpaceCast, _, &[base]) if !func.dfg.ty(at).is_vector() => at = base,
-            _ => return None,
+    let (base, offset) = base_and_offset(func, pointer)?;
+    match func.dfg.inst(base) {
+        InstData { op: Opcode::ArgAddr, imm: Imm::Offset(start), .. } => {
+            offset.checked_add((*start).into()).and_then(|offset| u32::try_from(offset).ok())
         }
+        _ => None,
     }
 }
 
