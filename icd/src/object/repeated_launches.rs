@@ -4,17 +4,18 @@
 //! constants may be faster, or not. So the launches of a kernel are watched:
 //!
 //! ```text
-//!   Counting ── has taken MUCH time ──> Compiling ── in the background ──> Trial ── launches in turn ──> Faster or Slower
+//!   Counting ── enough time spent ──> Compiling ── in the background ──> Trial ── launches in turn ──> Faster or Slower
 //! ```
 //!
 //! Launches never wait for such code. In a trial, launches get the usual code and the new one in turn, one at a time; the least
-//! time that either takes decides, and one launch that takes much longer ends it. Integers that change with each launch, such as the number of a step, are not taken for constants.
+//! time that either takes decides, and one launch that takes much longer ends it. Integers that change with each launch, such as
+//! the number of a step, are not taken for constants.
 //!
 //! Kernels with one lane because packs were estimated to be slower get packs in such code: the estimate knows neither how often
 //! branches are taken nor how alike neighbours are.
 //!
 //! Both codes compute the same: floating-point arguments stay variables, and kernels that observe sub-groups keep their number
-//! of lanes.
+//! of lanes. Only `-cl-unsafe-math-optimizations` lets sums with a known number of iterations have another order.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ const MAX_COMPILED: usize = 64;
 const TRIAL_LAUNCHES: u32 = 4;
 /// A trial ends at once if the new code takes so many percent of the time of the usual one.
 const CLEARLY_SLOWER: u128 = 150;
-/// An integer that changes so often while all else stays the same is no constant.
+/// An integer that changes so often while all else stays the same is a variable.
 const CHANGES: u8 = 8;
 
 /// The launches of a kernel so far.
@@ -67,7 +68,7 @@ struct State {
     launches: u64,
     /// Number of codes that were compiled.
     compiled: usize,
-    /// By integer, how often it has changed alone; [`CHANGES`] if it is no constant.
+    /// By integer, how often it has changed alone; [`CHANGES`] if it is a variable.
     changes: SmallVec<[u8; 8]>,
     last: Option<Constants>,
 }

@@ -91,7 +91,7 @@ impl Legalizer<'_> {
         mask: &SplitValue,
         mem: MemInfo,
     ) {
-        // Pointers may be separate scalars, for which there is no masked store.
+        // Pointers may be separate scalars. Masked stores take vectors.
         let value = match value.chunk {
             1 => &self.regroup(value, self.caps.part_lanes(value.ty)),
             _ => value,
