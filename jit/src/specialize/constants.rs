@@ -176,7 +176,27 @@ impl DecidingConstants {
 
 #[cfg(test)]
 mod tests {
-    use super::ArgPlace;
+    use clift_kir::text;
+
+    use super::{ArgPlace, DecidingConstants};
+
+    /// What decides the code of a kernel that gets `n` at offset 8, and stores it at an index computed by `body`.
+    fn deciding(body: &str) -> Vec<ArgPlace> {
+        let module = format!(
+            "function f0 \"k\" canonical {{\nb0:\n v0: ptr(global) = arg 0\n v1: i64 = arg 8\n v2: i64 = global_id 0\n{body}\n \
+             v8: ptr(global) = addr scale 8 v0, v7\n store align 8 v8, v1\n ret\n}}\nkernel f0 args 16\n"
+        );
+        let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+        DecidingConstants::of(&module.funcs[module.kernels[0].func]).args
+    }
+
+    #[test]
+    fn strides_and_divisors_decide_and_offsets_do_not() {
+        let n = [ArgPlace { offset: 8, bytes: 8 }];
+        assert_eq!(deciding(" v7: i64 = imul v2, v1"), n);
+        assert_eq!(deciding(" v7: i64 = udiv v2, v1"), n);
+        assert_eq!(deciding(" v7: i64 = iadd v2, v1"), []);
+    }
 
     #[test]
     fn values_are_zero_extended() {
