@@ -11,25 +11,26 @@ fn element(k: usize) -> i64 {
     spread(11, k) as i64
 }
 
-/// Running sums of rows, for each type of elements.
+/// Running sums of rows, for each type of elements, with indices of the type `index`.
 fn sums<T: Element>(
     ty: &str,
+    index: &str,
     n: usize,
     of: impl Fn(i64) -> T + Clone + Send + Sync + 'static,
     add: impl Fn(T, T) -> T + Send + Sync + 'static,
 ) -> Case {
     let source = format!(
         "kernel void t(global {ty} *out, global const {ty} *in, int n) {{
-            int i = get_global_id(0);
+            {index} i = get_global_id(0);
             {ty} sum = 0;
-            for (int k = 0; k < n; k++) {{
+            for ({index} k = 0; k < n; k++) {{
                 sum += in[i * n + k];
                 out[i * n + k] = sum;
             }}
         }}"
     );
     let values = of.clone();
-    let case = Case::new(format!("rows::sums_{ty}_{n}"), source)
+    let case = Case::new(format!("rows::sums_{ty}_{index}_{n}"), source)
         .expect_n(GLOBAL * n, move |at| {
             let row = at / n * n;
             (row..=at).map(|k| of(element(k))).reduce(&add)
@@ -187,12 +188,14 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend([1, 2, 3, 4, 5, 9, -1, -2, -3, -4, -7].map(overlapping));
     cases.extend([5, 16, 24, 48, 100, 240].map(flattened));
     for n in LENGTHS {
-        cases.push(sums("uchar", n, |x| x as u8, u8::wrapping_add));
-        cases.push(sums("short", n, |x| x as i16, i16::wrapping_add));
-        cases.push(sums("int", n, |x| x as i32, i32::wrapping_add));
-        cases.push(sums("ulong", n, |x| x as u64, u64::wrapping_add));
-        cases.push(sums("float", n, |x| (x % 1000) as f32 * 0.125, |a, b| a + b));
-        cases.push(sums("double", n, |x| (x % 1000) as f64 * 0.125, |a, b| a + b));
+        cases.push(sums("uchar", "int", n, |x| x as u8, u8::wrapping_add));
+        cases.push(sums("short", "int", n, |x| x as i16, i16::wrapping_add));
+        cases.push(sums("int", "int", n, |x| x as i32, i32::wrapping_add));
+        cases.push(sums("int", "uint", n, |x| x as i32, i32::wrapping_add));
+        cases.push(sums("int", "ulong", n, |x| x as i32, i32::wrapping_add));
+        cases.push(sums("ulong", "int", n, |x| x as u64, u64::wrapping_add));
+        cases.push(sums("float", "int", n, |x| (x % 1000) as f32 * 0.125, |a, b| a + b));
+        cases.push(sums("double", "int", n, |x| (x % 1000) as f64 * 0.125, |a, b| a + b));
     }
     cases
 }

@@ -49,7 +49,7 @@ fn place(func: &Function, pointer: Value) -> Option<(Global, u64)> {
 }
 
 /// What a load from a constant variable reads.
-fn content(global: &GlobalData, offset: u64, ty: Type) -> Option<ConstData> {
+pub(super) fn content(global: &GlobalData, offset: u64, ty: Type) -> Option<ConstData> {
     let end = offset.checked_add(u64::from(ty.bytes()))?;
     let has_address =
         global.init.addresses.iter().any(|&(at, ..)| at < end && offset < at.saturating_add(ADDRESS_BYTES));

@@ -139,7 +139,7 @@ fn is_float_math(op: Opcode) -> bool {
 }
 
 /// Keeps only those wrap flags of a value that also hold for another use of it.
-fn intersect_wrap_flags(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags) {
+pub(super) fn intersect_wrap_flags(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags) {
     if let Some(inst) = dfg.def_inst(value)
         && let Imm::Wrap(own) = dfg.inst(inst).imm
     {
@@ -148,7 +148,7 @@ fn intersect_wrap_flags(dfg: &mut DataFlowGraph, value: Value, flags: WrapFlags)
 }
 
 /// The normal form of a computation: operands of commutative ops in order of their numbers, and no wrap flags.
-fn normalized(data: &InstData) -> InstData {
+pub(super) fn normalized(data: &InstData) -> InstData {
     let mut data = data.clone();
     if let Imm::Wrap(_) = data.imm {
         data.imm = Imm::None;

@@ -11,8 +11,10 @@
 mod addr;
 mod alias;
 pub(crate) mod calls;
+mod common_code;
 mod constant_loads;
 mod dce;
+mod dynamic_elements;
 mod global_ids;
 mod gvn;
 mod if_convert;
@@ -74,6 +76,7 @@ pub static PASSES: &[Pass] = &[
         doc: "loads from constant variables at constant offsets become constants",
         run: constant_loads::run,
     },
+    pass!(dynamic_elements, "chooses among the elements of small private arrays that are indexed by variables"),
     pass!(simplify, "folds constants and algebraic identities"),
     pass!(narrow, "narrows computations to the bits that are used"),
     pass!(alias, "gives accesses through arguments that do not alias their classes"),
@@ -84,9 +87,10 @@ pub static PASSES: &[Pass] = &[
     pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
+    pass!(common_code, "executes what the sides of a branch have in common once, before or after them"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
-    pass!(unroll, "unrolls loops with a constant number of iterations"),
+    Pass { name: "unroll", doc: "unrolls loops with a constant number of iterations", run: unroll::run },
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
@@ -104,6 +108,7 @@ pub static CANONICAL: &[&str] = &[
     "narrow",
     "simplify",
     "simplify_cfg",
+    "common_code",
     "if_convert",
     "rotate",
     "simplify_cfg",
@@ -131,7 +136,12 @@ const UNROLL_ROUNDS: usize = 3;
 
 /// The canonical passes after those on loops.
 pub static SETTLE: &[&str] = &[
+    "dynamic_elements",
+    "mem2reg",
+    "simplify",
+    "simplify_cfg",
     "lifetimes",
+    "common_code",
     "if_convert",
     "addr",
     "alias",
@@ -236,7 +246,12 @@ pub fn canonicalize_promoted(
     if options.uniform_work_groups {
         global_ids::assume_full_groups(func);
     }
-    run(func, globals, CANONICAL, after);
+    let chosen = |names: &[&'static str]| -> Vec<&'static str> {
+        // A check names the line of one access, and wants to see each index.
+        let hides_accesses = |name: &&str| matches!(*name, "common_code" | "dynamic_elements");
+        names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
+    };
+    run(func, globals, &chosen(CANONICAL), after);
     for _ in 0..UNROLL_ROUNDS {
         let mut unrolled = false;
         run(func, globals, &UNROLL[..1], &mut |name, func| {
@@ -248,7 +263,7 @@ pub fn canonicalize_promoted(
         }
         run(func, globals, &UNROLL[1..], after);
     }
-    run(func, globals, SETTLE, after);
+    run(func, globals, &chosen(SETTLE), after);
 }
 
 /// What follows unrolling for vectors.
@@ -256,7 +271,7 @@ static UNROLLED: &[&str] = &["simplify_cfg", "simplify", "addr", "gvn", "simplif
 
 /// Unrolls loops whose iterations may become vectors, and cleans up. Returns whether there were any.
 pub(crate) fn unroll_for_vectors(func: &mut Function, globals: &Globals) -> bool {
-    let Changed(changed) = unroll::run_for_vectors(func);
+    let Changed(changed) = unroll::run_for_vectors(func, globals);
     if changed {
         run(func, globals, UNROLLED, &mut |_, _| ());
     }

@@ -5,11 +5,11 @@
 
 use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest, LoopId};
 use clift_kir::dfg::ConstData;
-use clift_kir::{Block, Function, Imm, Type, Value};
+use clift_kir::{Block, Function, Global, Imm, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::loop_form;
 use super::simplify::evaluate;
+use super::{Globals, constant_loads, loop_form};
 
 /// How many definitions deep a value is evaluated.
 const MAX_DEPTH: u32 = 16;
@@ -88,15 +88,16 @@ pub(crate) fn expected(
     Some(if exits > 1 { iterations.min(usual) } else { iterations })
 }
 
-/// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left. At
-/// most `limit` iterations of all loops are counted.
+/// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left, also
+/// through tables in constant variables. At most `limit` iterations of all loops are counted.
 pub(super) fn of_nest(
     func: &Function,
+    globals: &Globals,
     (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest),
     id: LoopId,
     limit: u64,
 ) -> Option<FxHashMap<LoopId, u64>> {
-    let mut nest = Nest { func, cfg, dom, loops, left: limit, iterations: FxHashMap::default() };
+    let mut nest = Nest { func, globals, cfg, dom, loops, left: limit, iterations: FxHashMap::default() };
     nest.execute(id, &FxHashMap::default())?;
     Some(nest.iterations)
 }
@@ -104,6 +105,7 @@ pub(super) fn of_nest(
 /// The execution of the counters of a nest of loops.
 struct Nest<'a> {
     func: &'a Function,
+    globals: &'a Globals,
     cfg: &'a Cfg,
     dom: &'a DomTree,
     loops: &'a LoopForest,
@@ -121,7 +123,7 @@ impl Nest<'_> {
         let &[latch] = data.latches.as_slice() else { return None };
         let preheader = loop_form::preheader(cfg, data)?;
         let params = func.dfg.params(data.header);
-        let mut counters = Counters { values: Vec::new(), known: around.clone() };
+        let mut counters = Counters { globals: Some(self.globals), values: Vec::new(), known: around.clone() };
         counters.step(func, loop_form::args_of_edge(func, preheader, data.header)?);
         let next = loop_form::args_of_edge(func, latch, data.header)?;
         let begins = |&block: &Block| loops.innermost(block).filter(|&inner| loops.get(inner).header == block);
@@ -161,19 +163,21 @@ impl Nest<'_> {
 }
 
 /// The values of a loop's counters in one iteration.
-struct Counters {
+struct Counters<'a> {
+    /// The variables from which loads are evaluated.
+    globals: Option<&'a Globals>,
     /// Values of the header's parameters; `None` if unknown.
     values: Vec<Option<ConstData>>,
     /// What has been evaluated in this iteration.
     known: FxHashMap<Value, Option<ConstData>>,
 }
 
-impl Counters {
+impl Counters<'_> {
     /// The first iteration.
-    fn start(func: &Function, data: &Loop, preheader: Block) -> Counters {
+    fn start(func: &Function, data: &Loop, preheader: Block) -> Counters<'static> {
         let args = loop_form::args_of_edge(func, preheader, data.header).unwrap_or_default();
         let values = args.iter().map(|&arg| func.dfg.as_const(arg).cloned()).collect();
-        Counters { values, known: FxHashMap::default() }
+        Counters { globals: None, values, known: FxHashMap::default() }
     }
 
     /// Executes iterations until the branch on `condition` leaves the loop. Returns how many it took; `limit + 1` if more.
@@ -220,11 +224,32 @@ impl Counters {
         let inst = func.dfg.def_inst(value)?;
         let data = func.dfg.inst(inst);
         let ty: Type = func.dfg.ty(value);
+        if let (Opcode::Load, Imm::Mem(mem), Some(globals)) = (data.op, &data.imm, self.globals) {
+            let (global, offset) = self.place(func, data.args[0], depth)?;
+            return constant_loads::content(globals.get(global).filter(|_| !mem.volatile)?, offset, ty);
+        }
         if depth == MAX_DEPTH || !data.op.is_pure() || data.args.is_empty() {
             return None;
         }
         let args: Vec<ConstData> =
             data.args.iter().map(|&arg| self.evaluate(func, arg, depth + 1)).collect::<Option<_>>()?;
         evaluate(data, ty, &args.iter().collect::<Vec<_>>())
+    }
+    /// The variable to which an address points, and the offset there.
+    fn place(&mut self, func: &Function, address: Value, depth: u32) -> Option<(Global, u64)> {
+        let data = func.dfg.inst(func.dfg.def_inst(address)?);
+        let is_single = depth < MAX_DEPTH && !func.dfg.ty(address).is_vector();
+        match (data.op, &data.imm, data.args.as_slice()) {
+            (_, &Imm::Global(global), _) => Some((global, 0)),
+            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref indices @ ..]) if is_single => {
+                let (global, offset) = self.place(func, base, depth + 1)?;
+                let index = match indices {
+                    [] => 0,
+                    [index, ..] => self.evaluate(func, *index, depth + 1)?.as_splat()?,
+                };
+                Some((global, offset.wrapping_add(index.wrapping_mul(scale)).wrapping_add_signed(disp)))
+            }
+            _ => None,
+        }
     }
 }

@@ -10,7 +10,7 @@
 //! only by counters, so that these may become values.
 //!
 //! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
-//! small arrays. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
+//! small arrays, also through a table in a constant variable. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
 //!
 //! Otherwise inner loops come first. A kernel grows by at most [`MAX_GROWTH`] instructions.
 //!
@@ -25,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
 use super::util::set_jump;
-use super::{Changed, loop_form};
+use super::{Changed, Globals, loop_form};
 
 /// The most instructions of all copies of a loop.
 const MAX_COPIES: u64 = 160;
@@ -53,16 +53,16 @@ enum Purpose {
 }
 
 /// Unrolls innermost loops, then the loops around them if these have become innermost ones and that is still worth it.
-pub(super) fn run(func: &mut Function) -> Changed {
-    unroll_loops(func, Purpose::Folding)
+pub(super) fn run(func: &mut Function, globals: &Globals) -> Changed {
+    unroll_loops(func, globals, Purpose::Folding)
 }
 
 /// Unrolls innermost loops with few iterations that store, so that neighbouring iterations may become vectors.
-pub(super) fn run_for_vectors(func: &mut Function) -> Changed {
-    unroll_loops(func, Purpose::Vectors)
+pub(super) fn run_for_vectors(func: &mut Function, globals: &Globals) -> Changed {
+    unroll_loops(func, globals, Purpose::Vectors)
 }
 
-fn unroll_loops(func: &mut Function, purpose: Purpose) -> Changed {
+fn unroll_loops(func: &mut Function, globals: &Globals, purpose: Purpose) -> Changed {
     let Some((cfg, dom, loops)) = loop_form::run(func) else { return Changed(false) };
     let cold = Cold::new(func, &cfg);
     let mut growth = 0;
@@ -82,7 +82,7 @@ fn unroll_loops(func: &mut Function, purpose: Purpose) -> Changed {
         let iterations = if is_innermost {
             FxHashMap::from_iter([(id, trips.times)])
         } else {
-            match trip_count::of_nest(func, analyses, id, MAX_ARRAY_COPIES) {
+            match trip_count::of_nest(func, globals, analyses, id, MAX_ARRAY_COPIES) {
                 Some(iterations) => iterations,
                 None => continue,
             }

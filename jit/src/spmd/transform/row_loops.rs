@@ -14,6 +14,9 @@
 //! In the code of a single lane (see [`super::one_lane`]), more iterations are executed at once, and every access to neighbouring
 //! elements counts.
 //!
+//! An index that is extended must not wrap before. Of signed ones the source promises that; of others, such as the `uint` index
+//! `i * n + k`, a test before the loop shows it.
+//!
 //! Loads move to the start of the four iterations, and stores to their end. No access that they pass may be to the same memory:
 //! either it cannot be, or a test before the loop shows for the iterations to come that it is not.
 
@@ -42,6 +45,10 @@ const PIECE_BYTES: u32 = 16;
 const MAX_INSTS: usize = 64;
 /// The most pairs of accesses that a test before the loop compares.
 const MAX_TESTS: usize = 4;
+/// The most extensions of indices that a test before the loop covers.
+const MAX_EXTENSIONS: usize = 4;
+/// The most by which a tested index grows in each iteration, so that 64 bits hold its end.
+const MAX_TESTED_GROWTH: i64 = 1 << 20;
 /// How many definitions deep addresses are looked through.
 const MAX_DEPTH: u32 = 24;
 
@@ -146,7 +153,7 @@ impl CountedLoop {
             } else {
                 return false;
             };
-            self.growth(func, data.args[0], MAX_DEPTH) == Some(func.dfg.ty(accessed).bytes().into())
+            self.growth(func, data.args[0], &mut Vec::new()) == Some(func.dfg.ty(accessed).bytes().into())
         })
     }
 
@@ -156,12 +163,22 @@ impl CountedLoop {
         passed(func, self.body, self.latch, self.body, index)
     }
 
-    /// By how much a value grows in each iteration, if it is the same in all and no extension hides that it wraps.
-    fn growth(&self, func: &Function, value: Value, depth: u32) -> Option<i64> {
+    /// By how much a value grows in each iteration, if it is the same in all as long as the indices `extended` do not wrap.
+    fn growth(&self, func: &Function, value: Value, extended: &mut Vec<ExtendedIndex>) -> Option<i64> {
+        self.growth_within(func, value, extended, MAX_DEPTH)
+    }
+
+    fn growth_within(
+        &self,
+        func: &Function,
+        value: Value,
+        extended: &mut Vec<ExtendedIndex>,
+        depth: u32,
+    ) -> Option<i64> {
         if block_of(func, value) != Some(self.body) {
             return Some(0);
         }
-        let of = |value: Value| self.growth(func, value, depth.checked_sub(1)?);
+        let mut of = |value: Value| self.growth_within(func, value, extended, depth.checked_sub(1)?);
         let Some(inst) = func.dfg.def_inst(value) else {
             let next = self.next_of(func, value)?;
             if next == value {
@@ -194,8 +211,20 @@ impl CountedLoop {
                 of(base)?.checked_add(of(index)?.checked_mul(i64::try_from(scale).ok()?)?)
             }
             (Opcode::SpaceCast, &[from]) => of(from),
-            (Opcode::Sext, &[from]) if self.never_wraps(func, from, WrapFlags::NO_SIGNED, depth) => of(from),
-            (Opcode::Zext, &[from]) if self.never_wraps(func, from, WrapFlags::NO_UNSIGNED, depth) => of(from),
+            (Opcode::Sext | Opcode::Zext, &[from]) => {
+                let growth = of(from)?;
+                let is_signed = data.op == Opcode::Sext;
+                let promised = if is_signed { WrapFlags::NO_SIGNED } else { WrapFlags::NO_UNSIGNED };
+                if growth != 0 && !self.never_wraps(func, from, promised, depth) {
+                    let counter_bits = func.dfg.ty(self.counter).elem.bits();
+                    let fits = func.dfg.ty(from).elem.bits() <= 32 && counter_bits <= 32;
+                    if !fits || func.dfg.ty(from).is_vector() || !(1..=MAX_TESTED_GROWTH).contains(&growth) {
+                        return None;
+                    }
+                    extended.push(ExtendedIndex { value: from, growth, is_signed });
+                }
+                Some(growth)
+            }
             _ if data.op.is_pure() && !data.args.is_empty() => {
                 let same = data.args.iter().all(|&arg| of(arg) == Some(0));
                 same.then_some(0)
@@ -214,6 +243,16 @@ impl CountedLoop {
         let data = func.dfg.inst(inst);
         data.imm.wrap().contains(flag) && matches!(data.op, Opcode::Iadd | Opcode::Isub | Opcode::Imul | Opcode::Shl)
     }
+}
+
+/// An index that is extended after it has grown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ExtendedIndex {
+    /// Before the extension.
+    value: Value,
+    /// By how much it grows in each iteration.
+    growth: i64,
+    is_signed: bool,
 }
 
 /// What one block passes to a parameter of another one through a third.
@@ -281,6 +320,8 @@ struct RowPlan {
     rows: Vec<Access>,
     /// Pairs of accesses that a test has to find apart.
     tests: Vec<(Access, Access)>,
+    /// Indices that a test has to find not to wrap.
+    extended: Vec<ExtendedIndex>,
 }
 
 impl RowPlan {
@@ -304,7 +345,7 @@ impl RowPlan {
             }
             let (is_store, pointer) = (data.op == Opcode::Store, data.args[0]);
             let ty = func.dfg.ty(if is_store { data.args[1] } else { func.dfg.result(inst) });
-            let growth = counted.growth(func, pointer, MAX_DEPTH);
+            let growth = counted.growth(func, pointer, &mut Vec::new());
             let mut access = Access { inst, is_store, pointer, ty, mem, growth, is_row: false };
             access.is_row = is_row(func, divergence, &access, lanes);
             accesses.push(access);
@@ -348,7 +389,15 @@ impl RowPlan {
                 return None;
             }
         }
-        (!rows.is_empty()).then_some(RowPlan { counted, iterations, single, rows, tests })
+        let mut extended = Vec::new();
+        for access in rows.iter().chain(tests.iter().flat_map(|(a, b)| [a, b])) {
+            let mut own = Vec::new();
+            counted.growth(func, access.pointer, &mut own);
+            own.retain(|index| !extended.contains(index));
+            extended.append(&mut own);
+        }
+        let possible = !rows.is_empty() && extended.len() <= MAX_EXTENSIONS;
+        possible.then_some(RowPlan { counted, iterations, single, rows, tests, extended })
     }
 
     /// Inserts the loop of several iterations before the loop, which remains for the rest. Returns its block.
@@ -365,12 +414,18 @@ impl RowPlan {
             self.rows.iter().map(|row| self.computed(func, preheader, row.pointer, &mut at_start)).collect();
         let counter = at_start[&self.counted.counter];
         let mut possible = self.enough(func, preheader, counter, true);
+        let mut obstacles = Vec::new();
         for (a, b) in &self.tests {
-            let overlap = self.overlap(func, preheader, (a, b), counter, &mut at_start);
+            obstacles.push(self.overlap(func, preheader, (a, b), counter, &mut at_start));
+        }
+        for index in &self.extended {
+            obstacles.push(self.wraps(func, preheader, index, counter, &mut at_start));
+        }
+        for obstacle in obstacles {
             let mut at = Builder::at_end(func, preheader);
-            let any = if self.single { overlap } else { at.value(Opcode::PackAny, &[overlap], Imm::None, Type::B1) };
-            let apart = at.int1(Opcode::Not, any);
-            possible = at.int2(Opcode::And, possible, apart);
+            let any = if self.single { obstacle } else { at.value(Opcode::PackAny, &[obstacle], Imm::None, Type::B1) };
+            let none = at.int1(Opcode::Not, any);
+            possible = at.int2(Opcode::And, possible, none);
         }
         let (several, rest) = (func.append_block(), func.append_block());
         let params: Vec<Value> = func.dfg.params(body).to_vec();
@@ -423,6 +478,28 @@ impl RowPlan {
             }
         }
         enough
+    }
+
+    /// Whether an index wraps in the iterations to come.
+    fn wraps(
+        &self,
+        func: &mut Function,
+        block: Block,
+        index: &ExtendedIndex,
+        counter: Value,
+        values: &mut FxHashMap<Value, Value>,
+    ) -> Value {
+        let start = self.computed(func, block, index.value, values);
+        let mut at = Builder::at_end(func, block);
+        let bits = at.ty(start).elem.bits();
+        let start = at.int_resize(start, Elem::I64, index.is_signed);
+        let left = at.int2(Opcode::Isub, self.counted.limit, counter);
+        let left = at.int_resize(left, Elem::I64, false);
+        let growth = at.iconst(Type::I64, index.growth);
+        let length = at.int2(Opcode::Imul, left, growth);
+        let end = at.int2(Opcode::Iadd, start, length);
+        let last = at.iconst(Type::I64, 1i64 << if index.is_signed { bits - 1 } else { bits });
+        at.icmp(IntCond::Sgt, end, last)
     }
 
     /// Whether two accesses overlap in the iterations to come.
