@@ -12,7 +12,7 @@ pub mod table;
 
 use clift_kir::{Builder, Elem, FpFlags, Imm, Opcode, Type, Value};
 
-use table::{Math, OperandShape, Strategy};
+use table::{BuiltinRow, Math, OperandShape, Strategy};
 
 /// An instruction of the OpenCL.std set.
 pub use rspirv::spirv::OpenclStd100Op as ClOp;
@@ -40,7 +40,35 @@ pub(crate) struct BuiltinArgs {
 /// # Errors
 /// The reason why the instruction cannot be built, for the build log.
 pub fn expand(b: &mut Builder<'_>, op: ClOp, args: &[Operand], result: Option<Type>) -> Result<Option<Value>, String> {
-    let row = table::row(op);
+    expand_row(b, op, table::row(op), args, result)
+}
+
+/// As [`expand()`] for a sine or cosine whose counterpart is computed of the same angle: what both need is computed alike, so that it
+/// is computed once.
+///
+/// # Errors
+/// As [`expand()`].
+pub fn expand_paired(
+    b: &mut Builder<'_>,
+    op: ClOp,
+    args: &[Operand],
+    result: Option<Type>,
+) -> Result<Option<Value>, String> {
+    let &BuiltinRow { strategy, shape, accuracy } = table::row(op);
+    let strategy = match strategy {
+        Strategy::Math(math) => Strategy::Math(math::trig::paired(op, math)),
+        Strategy::Op(_) | Strategy::First | Strategy::Nothing | Strategy::Expand(_) => strategy,
+    };
+    expand_row(b, op, &BuiltinRow { strategy, shape, accuracy }, args, result)
+}
+
+fn expand_row(
+    b: &mut Builder<'_>,
+    op: ClOp,
+    row: &BuiltinRow,
+    args: &[Operand],
+    result: Option<Type>,
+) -> Result<Option<Value>, String> {
     let mut values = Vec::new();
     let mut literals = Vec::new();
     for &arg in args {
@@ -63,7 +91,7 @@ fn call(b: &mut Builder<'_>, op: ClOp, values: &[Value]) -> Value {
     }
 }
 
-fn apply(b: &mut Builder<'_>, row: &table::BuiltinRow, args: BuiltinArgs) -> Option<Value> {
+fn apply(b: &mut Builder<'_>, row: &BuiltinRow, args: BuiltinArgs) -> Option<Value> {
     let half = args.values.first().is_some_and(|&v| b.ty(v).elem == Elem::F16);
     if half && matches!(row.strategy, Strategy::Math(_)) {
         return Some(in_single(b, row, args));
@@ -92,7 +120,7 @@ fn apply(b: &mut Builder<'_>, row: &table::BuiltinRow, args: BuiltinArgs) -> Opt
 }
 
 /// A function of halves, computed in floats: with 13 more bits only the final rounding matters.
-fn in_single(b: &mut Builder<'_>, row: &table::BuiltinRow, mut args: BuiltinArgs) -> Value {
+fn in_single(b: &mut Builder<'_>, row: &BuiltinRow, mut args: BuiltinArgs) -> Value {
     let result = args.result;
     for value in &mut args.values {
         if b.ty(*value).elem == Elem::F16 {

@@ -9,6 +9,7 @@ use super::llvm_backend;
 use super::lower::{FuncCx, Leaves, MemAccess, Phi, SharedState, Val, is_position};
 use super::module::FunctionDef;
 use super::ops;
+use super::paired_angles;
 use super::reflect::KernelDesc;
 use super::types::{MAX_ALIGN, TypeInfo, TypeKind};
 use super::unit::Unit;
@@ -54,6 +55,7 @@ pub(super) fn import(
     let entry = func.append_block();
     let mut cx = FuncCx::new(unit, shared, &mut func, &cfg, entry);
     cx.is_optimized = llvm_backend::is_optimized(&unit.module, function);
+    cx.paired = paired_angles::find(&unit.module, function);
     if let FunctionRole::Callee(_, copies) = role {
         cx.copies = *copies;
     }

@@ -11,7 +11,7 @@ use clift_kir::{
 };
 use cranelift_entity::PrimaryMap;
 use rspirv::spirv::{BuiltIn, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use super::cfg::Cfg;
@@ -146,6 +146,8 @@ pub(crate) struct FuncCx<'a> {
     consts: (Option<Block>, FxHashMap<u32, Val>),
     /// Whether LLVM's optimizer ran on the function, if LLVM compiled it.
     pub(crate) is_optimized: bool,
+    /// See [`super::paired_angles`].
+    pub(crate) paired: FxHashSet<u32>,
     contract: bool,
     line: (u32, u32),
 }
@@ -185,6 +187,7 @@ impl<'a> FuncCx<'a> {
             vals: FxHashMap::default(),
             consts: (None, FxHashMap::default()),
             is_optimized: true,
+            paired: FxHashSet::default(),
             contract: shared.force_contract || !unit.contraction_off,
             line: (0, 0),
         }

@@ -25,6 +25,7 @@ mod local_init;
 mod lower;
 mod module;
 mod ops;
+mod paired_angles;
 mod reflect;
 mod specialize;
 #[cfg(test)]

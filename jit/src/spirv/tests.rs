@@ -3,7 +3,9 @@
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{Capability, MAGIC_NUMBER, Op};
 
-use super::{caps, check, import, inspect};
+use super::module::Module;
+use super::{caps, check, import, inspect, paired_angles, words};
+use crate::builtins::ClOp;
 use crate::{BuildError, ModuleInput, Options};
 
 /// A header of version 1.2 with room for 100 ids.
@@ -168,6 +170,26 @@ fn extended_instructions() {
     assert!(with(&[2, 11, 20, 156, 5, 5, 5]).contains("too many operands for s_max"));
     assert!(with(&[2, 11, 20, 156, 5, 0]).contains("%0 is not defined"));
     assert!(with(&[2, 11, 5, 156, 5, 5]).contains("the extended instruction set is not imported"));
+}
+
+#[test]
+fn sines_and_cosines_of_the_same_angle() {
+    let function = |op: ClOp, id: u32, angle: u32| self::op(Op::ExtInst, &[3, id, 20, op as u32, angle]);
+    let mut words = kernel(&[
+        op(Op::FMul, &[3, 11, 6, 6]),
+        op(Op::FMul, &[3, 12, 6, 6]),
+        op(Op::FAdd, &[3, 13, 6, 6]),
+        function(ClOp::sin, 14, 11),
+        function(ClOp::cos, 15, 12),
+        function(ClOp::cos, 16, 13),
+        function(ClOp::native_sin, 17, 13),
+        op(Op::Return, &[]),
+    ]);
+    words.splice(9..9, op(Op::ExtInstImport, &[[20].to_vec(), text(b"OpenCL.std")].concat()));
+    let module = Module::new(words::parse(&words).unwrap()).unwrap();
+    let mut found: Vec<u32> = paired_angles::find(&module, &module.functions[0]).into_iter().collect();
+    found.sort_unstable();
+    assert_eq!(found, [14, 15]);
 }
 
 #[test]

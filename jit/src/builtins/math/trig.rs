@@ -1,13 +1,15 @@
 //! Sine, cosine and tangent. Radians are reduced to half a period in three steps (Cody and Waite), huge arguments in a cold block;
 //! multiples of pi are reduced exactly.
 //!
-//! Sine and cosine are reduced by multiples of pi, not pi/2: one polynomial is enough for both, without selections. `sincos` shares
-//! a reduction by pi/2 and selects between two polynomials.
+//! Sine and cosine are reduced by multiples of pi, not pi/2: one polynomial is enough for both, without selections. `sincos`, and
+//! a sine and a cosine of the same angle, share a reduction by pi/2 and select between two polynomials.
 
 use clift_kir::{Elem, LibFn};
 
 use super::coefficients as poly;
-use super::num::Num;
+use super::num::{MathFunction, Num};
+use crate::builtins::ClOp;
+use crate::builtins::table::Math;
 
 /// The constants of the reduction for a format.
 struct ReductionConstants {
@@ -190,6 +192,17 @@ fn sincos_of<'m>(Reduced { r, parity }: Reduced<'m>) -> [Num<'m>; 2] {
     [with(odd.select(cosine, sine), quarters), with(odd.select(sine, cosine), quarters + 1)]
 }
 
+/// The implementation of a sine or cosine of which most is that of the other one of the same angle; other functions stay.
+pub(in crate::builtins) fn paired(op: ClOp, math: Math) -> Math {
+    let (full, fast): (MathFunction, MathFunction) = match op {
+        ClOp::sin | ClOp::half_sin | ClOp::native_sin => (|args| sincos(args)[0], |args| sincos_fast(args)[0]),
+        ClOp::cos | ClOp::half_cos | ClOp::native_cos => (|args| sincos(args)[1], |args| sincos_fast(args)[1]),
+        _ => return math,
+    };
+    let is_exact = matches!(op, ClOp::sin | ClOp::cos);
+    Math { full: if is_exact { full } else { fast }, fast, double: math.double.map(|_| full) }
+}
+
 /// Tangent.
 pub(in crate::builtins) fn tan<'m>(args: &[Num<'m>]) -> Num<'m> {
     function(args[0], Period::Tangent, LibFn::Tan, tan_of)
@@ -266,6 +279,13 @@ pub(in crate::builtins) fn sin_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// Cosine to 20 bits.
 pub(in crate::builtins) fn cos_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     sine_fast(reduce_small(args[0], Period::Cosine, 2))
+}
+
+/// Sine and cosine to 20 bits.
+fn sincos_fast<'m>(args: &[Num<'m>]) -> [Num<'m>; 2] {
+    let Reduced { r, parity } = reduce_small(args[0], Period::Tangent, 2);
+    // As in `sine_fast`.
+    sincos_of(Reduced { r: r.clamp_keeping_nan(-1.0, 1.0), parity })
 }
 
 /// Tangent to 20 bits.

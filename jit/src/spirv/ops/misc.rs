@@ -109,7 +109,9 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let void = matches!(info.kind, TypeKind::Void);
     let result = if void { None } else { Some(cx.kir_type(ty)?) };
     cx.set_fp(inst);
-    let value = builtins::expand(&mut cx.b, op, &args, result)
+    let is_paired = inst.result().is_ok_and(|id| cx.paired.contains(&id));
+    let expand = if is_paired { builtins::expand_paired } else { builtins::expand };
+    let value = expand(&mut cx.b, op, &args, result)
         .map_err(|reason| InstError::unsupported(format!("{}: {reason}", class.opname)))?;
     match (value, void) {
         (Some(value), false) => cx.set(inst, value),
