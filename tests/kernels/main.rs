@@ -8,6 +8,7 @@ mod arith;
 mod atomics;
 mod barrier_bugs;
 mod barriers;
+mod borders;
 mod control;
 mod convert;
 mod float;
@@ -61,6 +62,7 @@ fn main() {
         atomics::cases(),
         barrier_bugs::cases(),
         barriers::cases(),
+        borders::cases(),
         control::cases(),
         convert::cases(),
         float::cases(),

@@ -21,6 +21,7 @@ mod if_convert;
 pub(crate) mod launch_constants;
 mod licm;
 mod lifetimes;
+mod loop_borders;
 pub(crate) mod loop_form;
 mod mem2reg;
 pub(crate) mod memory;
@@ -91,6 +92,7 @@ pub static PASSES: &[Pass] = &[
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
     Pass { name: "unroll", doc: "unrolls loops with a constant number of iterations", run: unroll::run },
+    pass!(loop_borders, "copies loops that treat borders, without that for when no iteration is at one"),
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
@@ -136,6 +138,8 @@ const UNROLL_ROUNDS: usize = 3;
 
 /// The canonical passes after those on loops.
 pub static SETTLE: &[&str] = &[
+    "loop_borders",
+    "simplify_cfg",
     "dynamic_elements",
     "mem2reg",
     "simplify",
