@@ -15,7 +15,8 @@
 //! The sides then often have nothing left, or become selects. A pack executes both sides of a divergent branch, and so would do
 //! the same work twice, with masks. A counter that both sides increment is the same in all lanes again.
 //!
-//! - **Hoisted**: pure ops, and loads that no access of their side may change.
+//! - **Hoisted**: pure ops, and loads that no access of their side may change, from the first [`MAX_BEFORE`] instructions of both
+//!   sides: a value that is needed at the end of a long one would occupy a register all the way.
 //! - **Sunk**: stores to the same address, and pure ops whose operands differ in at most one place. Not addresses: their origin
 //!   tells passes on memory which accesses are apart.
 
@@ -27,6 +28,9 @@ use rustc_hash::FxHashMap;
 use super::Changed;
 use super::gvn::{intersect_wrap_flags, normalized};
 use super::util::Replacements;
+
+/// From how far behind the branch code is hoisted, in instructions.
+const MAX_BEFORE: usize = 32;
 
 /// Hoists, then sinks.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -84,6 +88,24 @@ fn hoistable(func: &Function, inst: Inst, replacements: &Replacements, has_effec
     Some((normalized(&data), func.dfg.ty(result)))
 }
 
+/// The first instructions of a block, constants not counted.
+fn first_insts(func: &Function, block: Block, removed: &EntitySet<Inst>) -> Vec<Inst> {
+    let mut left = MAX_BEFORE;
+    let mut first = Vec::new();
+    for &inst in func.layout.insts(block) {
+        let counts = func.dfg.inst(inst).op != Opcode::Const;
+        if removed.contains(inst) {
+            continue;
+        }
+        if counts && left == 0 {
+            break;
+        }
+        left -= usize::from(counts);
+        first.push(inst);
+    }
+    first
+}
+
 fn hoist_common(
     func: &mut Function,
     block: Block,
@@ -93,20 +115,14 @@ fn hoist_common(
 ) {
     let mut found: FxHashMap<Key, Inst> = FxHashMap::default();
     let mut has_effects = false;
-    for &inst in func.layout.insts(one) {
-        if removed.contains(inst) {
-            continue;
-        }
+    for inst in first_insts(func, one, removed) {
         if let Some(key) = hoistable(func, inst, replacements, &mut has_effects) {
             found.entry(key).or_insert(inst);
         }
     }
     has_effects = false;
     let (mut hoisted, mut is_hoisted) = (Vec::new(), EntitySet::new());
-    for inst in func.layout.insts(other).to_vec() {
-        if removed.contains(inst) {
-            continue;
-        }
+    for inst in first_insts(func, other, removed) {
         // Operands that are equal come from before the branch, or have been hoisted.
         let Some(key) = hoistable(func, inst, replacements, &mut has_effects) else { continue };
         let Some(&same) = found.get(&key) else { continue };
