@@ -7,6 +7,7 @@
 use std::iter;
 
 use clift_kir::analysis::{LoopId, UseCounts};
+use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -50,6 +51,10 @@ const MAX_DEPTH: usize = 6;
 const ROW_BITS: u32 = 128;
 /// The iterations of the longest of a pack's lanes, relative to the average lane.
 const LONGEST: f64 = 1.3;
+/// The same where memory decides, as the lengths of a sparse matrix's rows.
+const LONGEST_OF_DATA: f64 = 2.0;
+/// The share of branches on which the lanes of a pack agree, as neighbouring pixels do; at the others each lane decides for itself.
+const COHERENT: f64 = 0.5;
 /// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
 /// elements.
 const UNUSUAL: f64 = 0.005;
@@ -74,7 +79,9 @@ pub(crate) fn estimate_long(
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
     let (iterations, branches) = (iterations(normal, long), branches(normal));
     let lanes = f64::from(lanes);
-    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, iterations };
+    let longest = plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id))).collect();
+    let model =
+        ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, iterations, longest };
     let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
@@ -84,8 +91,8 @@ pub(crate) fn estimate_long(
         let own = model.lane_share(block, &share, &plan);
         share[block] = own;
         let frequency = model.frequency(block);
-        let divergence_factor = model.divergence_factor(block, &plan);
-        let executed = (own * model.lanes).min(1.0);
+        let divergence_factor = model.divergence_factor(block);
+        let executed = COHERENT * own + (1.0 - COHERENT) * (own * model.lanes).min(1.0);
         let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
         for &inst in normal.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
@@ -165,6 +172,36 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>) -> FxHashMap<LoopId,
     loops.iter().map(|(id, _)| (id, of_loop(id))).collect()
 }
 
+/// The iterations of the longest of a pack's lanes in a divergent loop, relative to the average one: more if values from memory
+/// that differ between lanes decide when it is left.
+fn longest(normal: &NormalForm, divergence: &Divergence, id: LoopId) -> f64 {
+    let NormalForm { func, cfg, loops, .. } = normal;
+    let leaves = |block: Block| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ));
+    let exits = loops.get(id).blocks.iter().copied().filter(|&block| leaves(block) && divergence.diverges(block));
+    let mut work: Vec<Value> = exits
+        .filter_map(|block| func.layout.terminator(block))
+        .flat_map(|exit| func.dfg.inst(exit).args.clone())
+        .collect();
+    let mut seen = EntitySet::new();
+    while let Some(value) = work.pop() {
+        if divergence.shape(value) != Shape::Varying || !seen.insert(value) {
+            continue;
+        }
+        match func.dfg.def(value) {
+            ValueDef::Result(inst, _) if how(func.dfg.inst(inst).op) == How::Load => return LONGEST_OF_DATA,
+            ValueDef::Result(inst, _) => work.extend(func.dfg.inst(inst).args.iter().copied()),
+            ValueDef::Param(block, index) => {
+                for &pred in cfg.preds(block) {
+                    let targets = func.layout.terminator(pred).map(|end| func.dfg.targets(end)).unwrap_or_default();
+                    let to_here = targets.into_iter().filter(|call| call.block == block);
+                    work.extend(to_here.map(|call| call.args[usize::from(index)]));
+                }
+            }
+        }
+    }
+    LONGEST
+}
+
 struct ThroughputModel<'a> {
     normal: &'a NormalForm,
     divergence: &'a Divergence,
@@ -177,6 +214,8 @@ struct ThroughputModel<'a> {
     machine: &'a Machine,
     /// See [`iterations`].
     iterations: FxHashMap<LoopId, f64>,
+    /// Of each divergent loop, the iterations of the longest lane, relative to the average one.
+    longest: FxHashMap<LoopId, f64>,
 }
 
 /// What the targets of a branch say about it. Switches may have many, so that this is found once.
@@ -246,14 +285,12 @@ impl ThroughputModel<'_> {
     }
 
     /// Divergent loops around a block run as long as the longest lane.
-    fn divergence_factor(&self, block: Block, plan: &LinearizationPlan) -> f64 {
+    fn divergence_factor(&self, block: Block) -> f64 {
         let loops = &self.normal.loops;
         let mut divergence_factor = 1.0;
         let mut at = loops.innermost(block);
         while let Some(id) = at {
-            if plan.divergent_loops.contains(&id) {
-                divergence_factor *= LONGEST;
-            }
+            divergence_factor *= self.longest.get(&id).copied().unwrap_or(1.0);
             at = loops.get(id).parent;
         }
         divergence_factor
