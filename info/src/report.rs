@@ -11,11 +11,13 @@ pub fn line(name: &str, text: &str) -> String {
     format!("{name:<12}{text}")
 }
 
-/// Prints what there is to know about the device. Queries that fail are left out.
-pub fn print(device: &Device<'_>) {
-    let show = |name: &str, text: Option<String>| {
+/// What there is to know about the device. Queries that fail are left out.
+pub fn text(device: &Device<'_>) -> String {
+    let mut lines = String::new();
+    let mut show = |name: &str, text: Option<String>| {
         if let Some(text) = text {
-            println!("{}", line(name, &text));
+            lines.push_str(&line(name, &text));
+            lines.push('\n');
         }
     };
     show("driver", device.text(CL_DRIVER_VERSION).map(|version| format!("Clift {version}")));
@@ -45,4 +47,5 @@ pub fn print(device: &Device<'_>) {
         .collect();
     settings.sort();
     show("settings", (!settings.is_empty()).then(|| settings.join(" ")));
+    lines
 }

@@ -7,6 +7,7 @@
 //! A cycle is the time of an addition in a chain of scalar ones. So the figures do not depend on the clock rate, and hardly on
 //! what else the machine does: each time is the shortest of many.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -72,29 +73,33 @@ const fn throughput(elem: Elem, lanes: u32, piece: Piece) -> Measurement {
     Measurement { elem, lanes, chains: 8, iterations: ITERATIONS, piece }
 }
 
+fn row(out: &mut impl Write, name: &str, table: f64, measured: f64) -> std::io::Result<()> {
+    writeln!(out, "{name:40} {table:>8.1} {measured:>10.1}")
+}
+
 /// Measures all figures and prints them.
-pub(crate) fn all() -> Result<()> {
+pub(crate) fn all(out: &mut impl Write) -> Result<()> {
     let seconds = |measurement: Measurement| measurement.seconds();
     let cycle = seconds(Measurement { lanes: 1, ..latency(Elem::I32, add_and_flip) })? / 2.0;
     let vector = seconds(throughput(Elem::I32, LANES, add_and_flip))? / 2.0;
-    println!(
+    writeln!(
+        out,
         "a cycle is {:.3} ns; {:.2} vector instructions of {LANES} words begin in one\n",
         cycle * 1e9,
         cycle / vector
-    );
+    )?;
     let cycles = |measurement: Measurement| Ok::<f64, anyhow::Error>(seconds(measurement)? / cycle);
-    let row = |name: &str, table: f64, measured: f64| println!("{name:40} {table:>8.1} {measured:>10.1}");
 
-    println!("{:40} {:>8} {:>10}", "latency, in cycles", "table", "measured");
+    writeln!(out, "{:40} {:>8} {:>10}", "latency, in cycles", "table", "measured")?;
     let float = LATENCIES.float.into();
-    row("float: addition", float, cycles(latency(Elem::F32, |p, x| p.b.float2(Opcode::Fadd, x, p.own)))?);
-    row("float: multiplication", float, cycles(latency(Elem::F32, |p, x| p.b.float2(Opcode::Fmul, x, p.own)))?);
-    row("float: fused multiply-add", float, cycles(latency(Elem::F32, |p, x| p.b.fma(x, p.own, p.shared)))?);
+    row(out, "float: addition", float, cycles(latency(Elem::F32, |p, x| p.b.float2(Opcode::Fadd, x, p.own)))?)?;
+    row(out, "float: multiplication", float, cycles(latency(Elem::F32, |p, x| p.b.float2(Opcode::Fmul, x, p.own)))?)?;
+    row(out, "float: fused multiply-add", float, cycles(latency(Elem::F32, |p, x| p.b.fma(x, p.own, p.shared)))?)?;
     let multiply = cycles(latency(Elem::I32, |p, x| p.b.int2(Opcode::Imul, x, p.own)))?;
-    row("int_multiply", LATENCIES.int_multiply.into(), multiply);
+    row(out, "int_multiply", LATENCIES.int_multiply.into(), multiply)?;
     let divide = LATENCIES.divide.into();
-    row("divide: division", divide, cycles(latency(Elem::F32, |p, x| p.b.float2(Opcode::Fdiv, x, p.own)))?);
-    row("divide: square root", divide, cycles(latency(Elem::F32, |p, x| p.b.float1(Opcode::Sqrt, x)))?);
+    row(out, "divide: division", divide, cycles(latency(Elem::F32, |p, x| p.b.float2(Opcode::Fdiv, x, p.own)))?)?;
+    row(out, "divide: square root", divide, cycles(latency(Elem::F32, |p, x| p.b.float1(Opcode::Sqrt, x)))?)?;
     let first_lane = cycles(latency(Elem::I32, |p, x| {
         let first = from_first_lane(p, x);
         p.b.int2(Opcode::Iadd, first, p.item)
@@ -104,39 +109,39 @@ pub(crate) fn all() -> Result<()> {
         let index = p.b.int2(Opcode::Iadd, first, p.item);
         gathered(p, index)
     }))?;
-    row("load, its address from a lane", LATENCIES.load.into(), load - first_lane);
-    row("scattered", LATENCIES.scattered.into(), cycles(latency(Elem::I32, gathered))?);
+    row(out, "load, its address from a lane", LATENCIES.load.into(), load - first_lane)?;
+    row(out, "scattered", LATENCIES.scattered.into(), cycles(latency(Elem::I32, gathered))?)?;
     // Without the addition, which takes a cycle, exchanges would be combined.
-    row("exchange", LATENCIES.exchange.into(), cycles(latency(Elem::I32, from_neighbour))? - 1.0);
+    row(out, "exchange", LATENCIES.exchange.into(), cycles(latency(Elem::I32, from_neighbour))? - 1.0)?;
 
-    println!("\n{:40} {:>8} {:>10}", "throughput, in vector instructions", "table", "measured");
+    writeln!(out, "\n{:40} {:>8} {:>10}", "throughput, in vector instructions", "table", "measured")?;
     let instructions = |measurement: Measurement| Ok::<f64, anyhow::Error>(seconds(measurement)? / vector);
     let own = instructions(throughput(Elem::I32, LANES, |p, x| divided(p, x, p.own)))?;
     let shared = instructions(throughput(Elem::I32, LANES, |p, x| divided(p, x, p.shared)))?;
     // Words are divided as doubles, in two registers.
-    row("divide", THROUGHPUTS.divide, instructions(throughput(Elem::I32, 1, |p, x| divided(p, x, p.own)))?);
-    row("convert_and_correct", THROUGHPUTS.convert_and_correct, shared / 2.0);
-    row("divide_estimate", THROUGHPUTS.divide_estimate, (own - shared) / 2.0);
+    row(out, "divide", THROUGHPUTS.divide, instructions(throughput(Elem::I32, 1, |p, x| divided(p, x, p.own)))?)?;
+    row(out, "convert_and_correct", THROUGHPUTS.convert_and_correct, shared / 2.0)?;
+    row(out, "divide_estimate", THROUGHPUTS.divide_estimate, (own - shared) / 2.0)?;
     let long = instructions(throughput(Elem::I64, LANES, |p, x| divided(p, x, p.own)))?;
-    row("long_division", THROUGHPUTS.long_division, long / 2.0);
+    row(out, "long_division", THROUGHPUTS.long_division, long / 2.0)?;
     let wide = instructions(throughput(Elem::I64, LANES, |p, x| p.b.int2(Opcode::Imul, x, p.own)))?;
-    row("wide_multiply", THROUGHPUTS.wide_multiply, wide / 2.0);
+    row(out, "wide_multiply", THROUGHPUTS.wide_multiply, wide / 2.0)?;
     let call = instructions(throughput(Elem::F32, 1, |p, x| p.b.lib_call(LibFn::Cbrt, &[x])))?;
-    row("call", THROUGHPUTS.call, call);
-    row("atomic", THROUGHPUTS.atomic, instructions(throughput(Elem::I32, 1, atomic_add))?);
+    row(out, "call", THROUGHPUTS.call, call)?;
+    row(out, "atomic", THROUGHPUTS.atomic, instructions(throughput(Elem::I32, 1, atomic_add))?)?;
     let gather = instructions(throughput(Elem::I32, LANES, gathered))?;
-    row("scattered: loads, a lane", THROUGHPUTS.scattered, gather / f64::from(LANES));
+    row(out, "scattered: loads, a lane", THROUGHPUTS.scattered, gather / f64::from(LANES))?;
     let scatter = instructions(throughput(Elem::I32, LANES, scattered))?;
-    row("scattered: stores, a lane", THROUGHPUTS.scattered, scatter / f64::from(LANES));
+    row(out, "scattered: stores, a lane", THROUGHPUTS.scattered, scatter / f64::from(LANES))?;
     let one = |piece| Measurement { lanes: 1, iterations: UNPREDICTABLE, ..latency(Elem::I32, piece) };
     let sure = instructions(one(|p, x| branch(p, x, p.shared, IntCond::Eq)))?;
     let unsure = instructions(one(|p, x| branch(p, x, p.shared, IntCond::Slt)))?;
-    row("unsure_branch", THROUGHPUTS.unsure_branch, unsure - sure);
+    row(out, "unsure_branch", THROUGHPUTS.unsure_branch, unsure - sure)?;
     let without = instructions(latency(Elem::I32, next_random))?;
     let tested = instructions(latency(Elem::I32, |p, x| branch(p, x, p.own, IntCond::Eq)))?;
-    row("any_lane_test", THROUGHPUTS.any_lane_test, tested - without);
+    row(out, "any_lane_test", THROUGHPUTS.any_lane_test, tested - without)?;
     let carried = instructions(latency(Elem::I32, through_memory))?;
-    row("carried_through_memory", THROUGHPUTS.carried_through_memory, carried);
+    row(out, "carried_through_memory", THROUGHPUTS.carried_through_memory, carried)?;
     Ok(())
 }
 

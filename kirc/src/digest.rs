@@ -1,5 +1,6 @@
 //! Digests of machine code, to see whether two compilers make the same.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,7 +12,7 @@ use crate::input::Source;
 
 /// Prints a line for each function of each file: digest, bytes of code, file, function. A file that cannot be compiled has one
 /// line, with the reason.
-pub(crate) fn all(files: &[PathBuf], how: How) -> Result<ExitCode> {
+pub(crate) fn all(out: &mut impl Write, files: &[PathBuf], how: How) -> Result<ExitCode> {
     // Where code and data of this process lie: 47 bits, the highest of which are set.
     let address = Regex::new(r"(?i)\$0x[57][0-9a-f]{11}\b")?;
     for file in files {
@@ -20,10 +21,15 @@ pub(crate) fn all(files: &[PathBuf], how: How) -> Result<ExitCode> {
                 for (name, listing) in functions {
                     let text = address.replace_all(&listing, "ADDRESS");
                     let bytes = listing.lines().rev().find_map(|line| line.strip_prefix("; ")).unwrap_or_default();
-                    println!("{} {bytes} {} {name}", &blake3::hash(text.as_bytes()).to_hex()[..16], file.display());
+                    writeln!(
+                        out,
+                        "{} {bytes} {} {name}",
+                        &blake3::hash(text.as_bytes()).to_hex()[..16],
+                        file.display()
+                    )?;
                 }
             }
-            Err(reason) => println!("error {}: {reason:#}", file.display()),
+            Err(reason) => writeln!(out, "error {}: {reason:#}", file.display())?,
         }
     }
     Ok(ExitCode::SUCCESS)

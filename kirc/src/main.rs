@@ -15,6 +15,7 @@ mod costs;
 mod digest;
 mod input;
 
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -139,45 +140,52 @@ impl How {
 }
 
 fn main() -> ExitCode {
+    let out = &mut std::io::stdout().lock();
     let done = match Arguments::parse().task {
-        Task::Import { files, link, print } => import(&files, link, print),
-        Task::Compile { file, stages, times, how } => compile(&file, stages, times, how),
-        Task::Run { file, times, how } => run(&file, times, how),
-        Task::Digest { files, how } => digest::all(&files, how),
-        Task::Costs => costs::all().map(|()| ExitCode::SUCCESS),
+        Task::Import { files, link, print } => import(out, &files, link, print),
+        Task::Compile { file, stages, times, how } => compile(out, &file, stages, times, how),
+        Task::Run { file, times, how } => run(out, &file, times, how),
+        Task::Digest { files, how } => digest::all(out, &files, how),
+        Task::Costs => costs::all(out).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
+        // Whoever reads the output, such as `head`, may have enough of it.
+        if error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+            return ExitCode::SUCCESS;
+        }
         eprintln!("kirc: {error:#}");
         ExitCode::FAILURE
     })
 }
 
-fn import(files: &[PathBuf], link: bool, print: bool) -> Result<ExitCode> {
+fn import(out: &mut impl Write, files: &[PathBuf], link: bool, print: bool) -> Result<ExitCode> {
     let programs: Vec<&[PathBuf]> = if link { vec![files] } else { files.chunks(1).collect() };
     let mut failed = 0;
     for program in &programs {
         match input::import(program) {
             Ok(imported) if print => {
-                println!("{}", imported.module);
-                imported.kernels.iter().for_each(|kernel| println!("; {kernel:?}"));
+                writeln!(out, "{}", imported.module)?;
+                for kernel in &imported.kernels {
+                    writeln!(out, "; {kernel:?}")?;
+                }
             }
             Ok(_) => {}
             Err(reason) => {
                 failed += 1;
                 let names: Vec<_> = program.iter().map(|path| path.display().to_string()).collect();
-                println!("{}: {reason:#}", names.join(" "));
+                writeln!(out, "{}: {reason:#}", names.join(" "))?;
             }
         }
     }
-    println!("{} of {} imported", programs.len() - failed, programs.len());
+    writeln!(out, "{} of {} imported", programs.len() - failed, programs.len())?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn compile(file: &Path, mut stages: Vec<String>, times: u32, how: How) -> Result<ExitCode> {
+fn compile(out: &mut impl Write, file: &Path, mut stages: Vec<String>, times: u32, how: How) -> Result<ExitCode> {
     let source = Source::read(file)?;
     stages.push(pipeline::REPORT.to_owned());
     let program = source.compile(&how.options(stages))?;
-    print_program(&program);
+    print_program(out, &program)?;
     if times > 1 {
         let options = how.options(Vec::new());
         let mut took = Vec::new();
@@ -187,19 +195,20 @@ fn compile(file: &Path, mut stages: Vec<String>, times: u32, how: How) -> Result
             took.push(started.elapsed());
         }
         took.sort();
-        println!("of {times} builds: fastest {:?}, median {:?}", took[0], took[took.len() / 2]);
+        writeln!(out, "of {times} builds: fastest {:?}, median {:?}", took[0], took[took.len() / 2])?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_program(program: &Program) {
-    print!("{}", program.log);
+fn print_program(out: &mut impl Write, program: &Program) -> Result<()> {
+    write!(out, "{}", program.log)?;
     for kernel in &program.kernels {
-        println!("kernel {}: {:?}, barrier {}", kernel.name, kernel.resources, kernel.has_barrier);
+        writeln!(out, "kernel {}: {:?}, barrier {}", kernel.name, kernel.resources, kernel.has_barrier)?;
     }
+    Ok(())
 }
 
-fn run(file: &Path, times: u32, how: How) -> Result<ExitCode> {
+fn run(out: &mut impl Write, file: &Path, times: u32, how: How) -> Result<ExitCode> {
     let test = FileTest::load(file).map_err(|reason| anyhow!(reason))?;
     let module = test.module().map_err(|reason| anyhow!(reason))?;
     let program = make(module, &how.options(Vec::new())).map_err(|reason| anyhow!(reason))?;
@@ -215,13 +224,13 @@ fn run(file: &Path, times: u32, how: How) -> Result<ExitCode> {
             launch.run(u64::MAX);
             best = best.min(started.elapsed());
             if let Err(reason) = launch.result().and_then(|result| case.check(&result)) {
-                println!("{}: {reason}", case.kernel);
+                writeln!(out, "{}: {reason}", case.kernel)?;
                 failed = true;
                 break;
             }
         }
         let items: u64 = case.geometry.global_size.iter().product();
-        println!("{}: {best:?}, {:.3} ns per work-item", case.kernel, best.as_nanos() as f64 / items as f64);
+        writeln!(out, "{}: {best:?}, {:.3} ns per work-item", case.kernel, best.as_nanos() as f64 / items as f64)?;
     }
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

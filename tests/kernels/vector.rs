@@ -41,6 +41,8 @@ fn parts_of_literals() -> Case {
             out[4 * i + 1] = (pair)(x).y + (int4)(y)[i & 3];
             out[4 * i + 2] = -MAKE(int4, (int2)(x, y).yx, 1, 2).x;
             out[4 * i + 3] = (int)(a)[i] + (int)((int2)(y, x)).s1;
+            // The literal is of an address, not of what is there.
+            out[4 * i + 3] += (ulong4)(a + i)[i & 3] != (ulong)(a + i) || (short8)(a)[i & 7] != (short)(ulong)a;
         }",
     )
     .input(|i| i as i32 * 37 % 101)

@@ -137,7 +137,7 @@ pub fn enqueue(
         events.push(event);
     }
     for event in events {
-        whole = whole.after(event);
+        whole = whole.part(event);
     }
     whole.nothing(false, |_| ())
 }

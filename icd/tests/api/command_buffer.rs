@@ -66,6 +66,46 @@ fn create_and_ask() {
     }
 }
 
+/// The execution of a command buffer starts with its first command, not after its last one.
+#[test]
+fn profiling() {
+    const BYTES: usize = 64 << 20;
+    let setup = Setup::new();
+    let memory = setup.buffer(CL_MEM_READ_WRITE, BYTES);
+    let buffer = recording(&setup);
+    let byte = [7u8];
+    for _ in 0..2 {
+        let (pattern, none) = (byte.as_ptr().cast_mut().cast(), null_mut());
+        let record = clCommandFillBufferKHR(
+            buffer,
+            null_mut(),
+            NO_LIST,
+            memory,
+            pattern,
+            1,
+            0,
+            BYTES,
+            0,
+            null(),
+            none,
+            null_mut(),
+        );
+        assert_eq!(record, CL_SUCCESS);
+    }
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    let mut event = null_mut();
+    assert_eq!(enqueue(buffer, &mut event), CL_SUCCESS);
+    assert_eq!(clWaitForEvents(1, &event), CL_SUCCESS);
+    let time = |name| info::<cl_ulong>(|s, v, r| clGetEventProfilingInfo(event, name, s, v, r));
+    let names = [CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_SUBMIT, CL_PROFILING_COMMAND_START];
+    let (times, end) = (names.map(time), time(CL_PROFILING_COMMAND_END));
+    // No machine fills as much in less time.
+    assert!(times.is_sorted() && end - times[2] > 100_000, "{times:?} to {end}");
+    assert_eq!(clReleaseEvent(event), CL_SUCCESS);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+    assert_eq!(clReleaseMemObject(memory), CL_SUCCESS);
+}
+
 /// A recording function by name, with all arguments but the buffer, queue, properties, sync points and handle.
 type Recording<'a> = (
     &'a str,

@@ -40,6 +40,8 @@ pub(super) struct Sites<'a> {
     pub(super) globals: &'a mut PrimaryMap<Global, GlobalData>,
     /// The numbers of the sites.
     numbers: FxHashMap<Site, usize>,
+    /// The names of the function's private variables, when they have been asked for.
+    slot_names: Option<FxHashMap<Slot, String>>,
     /// The end of the argument block.
     end: u32,
 }
@@ -53,7 +55,7 @@ impl<'a> Sites<'a> {
         arg_block_bytes: u32,
     ) -> Sites<'a> {
         let numbers = checks.sites.iter().cloned().enumerate().map(|(number, site)| (site, number)).collect();
-        Sites { checks, args, globals, numbers, end: arg_block_bytes.next_multiple_of(8) }
+        Sites { checks, args, globals, numbers, slot_names: None, end: arg_block_bytes.next_multiple_of(8) }
     }
 
     /// Where the argument block contains the distance to the shadow of local memory.
@@ -197,7 +199,10 @@ impl<'a> Sites<'a> {
                     _ => SiteObject::Program(name.clone(), *size),
                 }
             }
-            Some(Object::Slot(slot)) => SiteObject::Private(slot_name(func, slot), func.slots[slot].size),
+            Some(Object::Slot(slot)) => {
+                let names = self.slot_names.get_or_insert_with(|| slot_names(func));
+                SiteObject::Private(names.get(&slot).cloned(), func.slots[slot].size)
+            }
         };
         let call =
             |call: &InlinedCall| CallSite { callee: call.callee.clone(), line: call.loc.line, column: call.loc.column };
@@ -211,11 +216,16 @@ impl<'a> Sites<'a> {
     }
 }
 
-/// The name of a private variable.
-fn slot_name(func: &Function, slot: Slot) -> Option<String> {
-    let is_address = |value: Value| {
-        let def = func.dfg.def_inst(value);
-        def.is_some_and(|inst| matches!(func.dfg.inst(inst).imm, Imm::Slot(named) if named == slot))
-    };
-    func.names.iter().find(|(value, _)| is_address(**value)).map(|(_, name)| name.clone())
+/// The names of private variables: those of their addresses, the first if there are several.
+fn slot_names(func: &Function) -> FxHashMap<Slot, String> {
+    let mut named: FxHashMap<Slot, (Value, &String)> = FxHashMap::default();
+    for (&value, name) in &func.names {
+        let Some(inst) = func.dfg.def_inst(value) else { continue };
+        let Imm::Slot(slot) = func.dfg.inst(inst).imm else { continue };
+        let first = named.entry(slot).or_insert((value, name));
+        if value < first.0 {
+            *first = (value, name);
+        }
+    }
+    named.into_iter().map(|(slot, (_, name))| (slot, name.clone())).collect()
 }

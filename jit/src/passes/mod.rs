@@ -26,6 +26,7 @@ pub(crate) mod loop_form;
 mod mem2reg;
 pub(crate) mod memory;
 mod narrow;
+pub(crate) mod reducible;
 mod rotate;
 mod scalar_promotion;
 mod simplify;

@@ -335,6 +335,42 @@ fn widened_integers_are_inserted() {
     assert!(imported.contains(": i8 = itrunc "), "{imported}");
 }
 
+/// LLVM's back end widens one of two operands: what it would compute of the higher bits is not in the result.
+#[test]
+fn widened_operands_are_narrowed() {
+    let with = |llvm: bool, opcode: Op, result: u32, operands: [u32; 2]| {
+        let mut insts = preamble();
+        insts.extend([
+            op(Op::TypeVoid, &[1]),
+            op(Op::TypeInt, &[2, 32, 0]),
+            op(Op::TypeInt, &[3, 64, 0]),
+            op(Op::TypeFunction, &[4, 1]),
+            op(Op::Constant, &[2, 5, 7]),
+            op(Op::Constant, &[3, 6, 1, 1]),
+            op(Op::Function, &[1, 9, 0, 4]),
+            op(Op::Label, &[10]),
+            op(opcode, &[result, 11, operands[0], operands[1]]),
+            op(Op::Return, &[]),
+            op(Op::FunctionEnd, &[]),
+        ]);
+        let mut words = module(&insts);
+        words[2] = if llvm { super::llvm_backend::GENERATOR << 16 } else { 0 };
+        import(&[ModuleInput::new(&words)], &Options::default()).map(|imported| imported.module.to_string())
+    };
+    for opcode in [Op::BitwiseXor, Op::BitwiseOr, Op::BitwiseAnd, Op::IAdd, Op::ISub, Op::IMul] {
+        for operands in [[5, 6], [6, 5]] {
+            let imported = with(true, opcode, 2, operands).unwrap();
+            assert!(imported.contains(": i32 = itrunc "), "{opcode:?}: {imported}");
+            assert!(
+                with(false, opcode, 2, operands).unwrap_err().to_string().contains("different types"),
+                "{opcode:?}"
+            );
+            assert!(with(true, opcode, 3, operands).is_err(), "{opcode:?}");
+        }
+    }
+    assert!(with(true, Op::UDiv, 2, [5, 6]).is_err());
+}
+
 #[test]
 fn kernels_of_one_name_do_not_link() {
     let words = kernel(&[op(Op::Return, &[])]);

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use smallvec::SmallVec;
 
-use super::queue::{ErrorSink, KeepAlive, Work};
+use super::queue::{ErrorSink, KeepAlive, WaitList, Work};
 use super::settle::{self, SettleStep};
 use super::termination::Termination;
 use crate::clock::now_ns;
@@ -108,6 +108,8 @@ struct Inner {
     time_callbacks: Option<SmallVec<[TimesCallback; 1]>>,
     /// Child commands that may not begin before the command's own work has ended.
     gated: Vec<Arc<Node>>,
+    /// Commands that execute as a part of this one.
+    parts: WaitList,
 }
 
 /// Whether a dependency propagates a failure.
@@ -184,6 +186,12 @@ impl Node {
         self
     }
 
+    /// Gives it commands that execute as a part of it.
+    pub(crate) fn with_parts(self, parts: WaitList) -> Self {
+        self.lock().parts = parts;
+        self
+    }
+
     /// The termination of its context, if that can be terminated.
     pub(crate) fn termination(&self) -> Option<&Arc<Termination>> {
         self.termination.as_ref()
@@ -232,6 +240,21 @@ impl Node {
     pub(crate) fn record(&self, time: Timestamp) {
         if self.is_timed() {
             self.times[time as usize].store(now_ns(), Ordering::Relaxed);
+        }
+    }
+
+    /// Records the start. A command with parts has been queued, submitted and started when the first of them has.
+    pub(crate) fn record_start(&self) {
+        self.record(Timestamp::Start);
+        if self.is_timed() {
+            for part in core::mem::take(&mut self.lock().parts) {
+                let times = part.0.recorded();
+                for time in [Timestamp::Queued, Timestamp::Submit, Timestamp::Start] {
+                    if times[time as usize] > 0 {
+                        self.times[time as usize].fetch_min(times[time as usize], Ordering::Relaxed);
+                    }
+                }
+            }
         }
     }
 
@@ -333,9 +356,9 @@ impl Node {
     }
 
     /// Takes the resources that the command keeps alive.
-    pub(crate) fn take_resources(&self) -> (Option<Work>, KeepAlive) {
+    pub(crate) fn take_resources(&self) -> (Option<Work>, KeepAlive, WaitList) {
         let mut inner = self.lock();
-        (inner.work.take(), core::mem::take(&mut inner.keep))
+        (inner.work.take(), core::mem::take(&mut inner.keep), core::mem::take(&mut inner.parts))
     }
 
     /// Begins a command that may have children.

@@ -71,6 +71,8 @@ pub struct Command {
     /// Resources kept alive while the command may run. They are dropped after its work and *before* its end is reported, on any
     /// thread, with no lock held ([`super::is_ending_command`]).
     pub keep: KeepAlive,
+    /// Commands that execute as a part of this one, which waits for them: it is queued, submitted and started with the first of them.
+    pub parts: WaitList,
 }
 
 impl Work {
@@ -96,7 +98,7 @@ impl Work {
 impl Command {
     /// A command without a wait list that keeps nothing alive.
     pub fn new(work: Work) -> Self {
-        Self { name: work.kind(), work, waits: WaitList::new(), keep: KeepAlive::new() }
+        Self { name: work.kind(), work, waits: WaitList::new(), keep: KeepAlive::new(), parts: WaitList::new() }
     }
 
     /// Adds events to the wait list.
@@ -207,7 +209,7 @@ impl Queue {
 
     /// Submits a command and returns at once. The command starts without a [`Queue::flush`].
     pub fn submit(&self, command: Command) -> Event {
-        let Command { name, work, waits, keep } = command;
+        let Command { name, work, waits, keep, parts } = command;
         let traced = Traced::new(name, &work, &keep);
         if let Some(traced) = &traced {
             traced.submitted();
@@ -220,7 +222,7 @@ impl Queue {
         // Launches report their errors themselves.
         let errors = if matches!(work, Work::Task(_)) { self.errors.clone() } else { None };
         let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors, traced);
-        let node = Arc::new(node.with_termination(self.termination.clone()));
+        let node = Arc::new(node.with_termination(self.termination.clone()).with_parts(parts));
         if self.options.out_of_order {
             order.link_out_of_order(&node, everything, is_barrier);
         } else {

@@ -209,7 +209,7 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
 /// Starts the command; returns its work.
 pub(crate) fn start(node: &Node) -> Option<Work> {
     trace(node, "starts");
-    node.record(Timestamp::Start);
+    node.record_start();
     node.trace_start();
     let (work, callbacks) = node.begin();
     if !callbacks.is_empty() {

@@ -373,6 +373,21 @@ fn times_are_ordered() {
 }
 
 #[test]
+fn a_command_starts_with_its_first_part() {
+    let queue = Queue::new(QueueOptions { profiling: true, out_of_order: true, ..QueueOptions::default() });
+    let first = queue.submit(task(|| std::thread::sleep(Duration::from_millis(2))));
+    let second = queue.submit(task(|| ()).after([first.clone()]));
+    let parts = [second.clone(), first.clone()];
+    let whole =
+        queue.submit(Command { parts: parts.clone().into_iter().collect(), ..Command::new(Work::Marker) }.after(parts));
+    whole.wait();
+    let times = |event: &Event| event.times().expect("the command has ended");
+    assert_eq!(times(&whole).start, times(&first).start);
+    assert_eq!((times(&whole).queued, times(&whole).submit), (times(&first).queued, times(&first).submit));
+    assert!(times(&whole).end >= times(&second).end);
+}
+
+#[test]
 fn resources_are_released_before_the_end_is_reported() {
     struct Guard(Arc<AtomicBool>);
     impl Drop for Guard {

@@ -15,6 +15,15 @@ impl Checker<'_, '_> {
         if self.is_error(value.ty) || self.is_error(to.ty) {
             return self.error_value(expr.span);
         }
+        let mut value = value;
+        // A vector literal of one pointer: its address in all lanes, as clang has it.
+        if let (ast::ExprKind::Paren(_), TypeKind::Pointer(_), &TypeKind::Vector(scalar, _)) =
+            (&inner.kind, self.kind(value.ty), self.kind(to.ty))
+            && !scalar.is_float()
+        {
+            let element = self.scalar_ty(scalar);
+            value = self.cast_to(value, element, expr.span);
+        }
         let value = self.cast_to(value, to.ty, expr.span);
         Expr { span: expr.span, ..value }
     }

@@ -59,6 +59,7 @@ pub struct Submission<'call> {
     wait: Wait<'call>,
     waits: WaitList,
     keep: KeepAlive,
+    parts: WaitList,
 }
 
 impl<'call> Submission<'call> {
@@ -77,7 +78,7 @@ impl<'call> Submission<'call> {
             same_context(queue, event.context())?;
             waits.push(event.state().clone());
         }
-        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: KeepAlive::new() })
+        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: KeepAlive::new(), parts: WaitList::new() })
     }
 
     /// Its dependencies so far.
@@ -89,6 +90,12 @@ impl<'call> Submission<'call> {
     pub fn after(mut self, event: graph::Event) -> Self {
         self.waits.push(event);
         self
+    }
+
+    /// Waits for a command that executes as a part of this one.
+    pub fn part(mut self, event: graph::Event) -> Self {
+        self.parts.push(event.clone());
+        self.after(event)
     }
 
     /// The rule of commands that reject a wait list in which an event has already failed.
@@ -153,8 +160,8 @@ impl<'call> Submission<'call> {
     /// # Errors
     /// As [`Submission::submit`].
     pub fn submit_observed(self, blocking: bool, work: Work, observe: impl FnOnce(&graph::Event)) -> ClResult<()> {
-        let Self { queue, kind, wait, waits, keep } = self;
-        let event = queue.commands().submit(Command { name: command_name(kind), work, waits, keep });
+        let Self { queue, kind, wait, waits, keep, parts } = self;
+        let event = queue.commands().submit(Command { name: command_name(kind), work, waits, keep, parts });
         observe(&event);
         if blocking {
             succeeded(event.wait())?;

@@ -6,7 +6,7 @@ use crate::entities::{Block, Inst};
 use crate::function::Stage;
 use crate::inst::{Imm, MemScope};
 use crate::module::Module;
-use crate::ops::{AddressOp, CallOp, CollectiveOp, LaneOp, LeafOp, OpClass, Opcode, SyncOp};
+use crate::ops::{AddressOp, CallOp, CollectiveOp, LaneOp, LeafOp, MemoryOp, OpClass, Opcode, SyncOp};
 use crate::types::{Space, Type};
 
 /// Types of the entry parameters from the looped stage on: context, argument block, first group, group count.
@@ -140,7 +140,19 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
             }
             CallOp::Call | CallOp::LibCall | CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => Ok(()),
         },
-        // Masked accesses, gathers and scatters are there from stage *legal* on if the backend has them.
+        // They are there at stage *legal* if the backend has them, for vectors: one element is accessed behind a branch.
+        OpClass::Memory(MemoryOp::MaskedLoad | MemoryOp::MaskedStore | MemoryOp::Gather | MemoryOp::Scatter)
+            if func.stage == Stage::Legal =>
+        {
+            let accessed = |ty: Type| match ty.is_vector() {
+                true => Ok(()),
+                false => Err(format!("accesses a vector at this stage, not {ty}")),
+            };
+            match func.dfg.results(inst) {
+                [result] => accessed(func.dfg.ty(*result)),
+                _ => data.args.get(1).map_or(Ok(()), |&value| accessed(func.dfg.ty(value))),
+            }
+        }
         OpClass::Int(_)
         | OpClass::Float(_)
         | OpClass::Convert(_)

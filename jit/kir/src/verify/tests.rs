@@ -116,6 +116,21 @@ fn rules_of_stages() {
     }
     assert_eq!(errors(&body("legal", &format!("{looped} v9: ptr(constant) = global_addr g0\n ret"))), [""; 0]);
     assert_eq!(errors(&body("looped", "b0:\n ret")).len(), 1);
+    for (line, scalar) in [
+        ("v9: f32 = masked_load align 4 v4, v5, v6", "f32"),
+        ("masked_store align 4 v4, v6, v5", "f32"),
+        ("v9: f32 = gather align 4 v4, v5, v6", "f32"),
+        ("scatter align 8 v4, v4, v5", "ptr(global)"),
+    ] {
+        let values = "v4: ptr(global) = undef\n v5: b1 = undef\n v6: f32 = undef\n";
+        let lines = format!("{looped} {values} {line}\n ret");
+        assert_eq!(errors(&body("looped", &lines)), [""; 0], "{line}");
+        assert_eq!(
+            errors(&body("legal", &lines)),
+            [format!("accesses a vector at this stage, not {scalar}")],
+            "{line}"
+        );
+    }
 }
 
 #[test]

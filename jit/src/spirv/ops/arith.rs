@@ -5,6 +5,7 @@ use rspirv::spirv::FPFastMathMode;
 
 use super::classes::{ArithInst, DotInst, WideInst};
 use crate::builtins::{self, ClOp, Operand};
+use crate::spirv::llvm_backend;
 use crate::spirv::lower::{FuncCx, Val};
 use crate::spirv::words::{Inst, InstError};
 
@@ -109,16 +110,35 @@ pub(super) fn float(cx: &FuncCx<'_>, value: Value) -> Result<(), InstError> {
     if cx.b.ty(value).is_float() { Ok(()) } else { Err(InstError::malformed("an operand is not a float")) }
 }
 
+/// The operands of an op on two integers. LLVM's back end widens one without the other, or omits its truncation: if no bit of the
+/// result depends on higher bits of the operands, these are left out.
+fn int_pair(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<(Value, Value), InstError> {
+    let (a, b) = (inst.id(0)?, inst.id(1)?);
+    let from_low_bits = [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Iadd, Opcode::Isub, Opcode::Imul].contains(&op);
+    if cx.unit.module.generator != llvm_backend::GENERATOR || !from_low_bits {
+        return cx.pair(a, b);
+    }
+    let declared = cx.kir_type(inst.result_type()?)?;
+    let (values, is_wider) = ([cx.value(a)?, cx.value(b)?], |ty: Type| {
+        ty.is_int() && declared.is_int() && ty.lanes() == declared.lanes() && ty.elem.bits() > declared.elem.bits()
+    });
+    match values.map(|value| is_wider(cx.b.ty(value))) {
+        [true, false] => Ok((cx.b.int_resize(values[0], declared.elem, false), values[1])),
+        [false, true] => Ok((values[0], cx.b.int_resize(values[1], declared.elem, false))),
+        [false, false] | [true, true] => cx.pair(a, b),
+    }
+}
+
 /// An op on two integers of one type.
 pub(super) fn int2(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
-    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    let (a, b) = int_pair(cx, inst, op)?;
     int(cx, a)?;
     Ok(cx.b.int2(op, a, b))
 }
 
 /// As [`int2`], for an op with no-wrap flags.
 fn int2_wrap(cx: &mut FuncCx<'_>, inst: &Inst, op: Opcode) -> Result<Value, InstError> {
-    let (a, b) = cx.pair(inst.id(0)?, inst.id(1)?)?;
+    let (a, b) = int_pair(cx, inst, op)?;
     int(cx, a)?;
     let flags = cx.wrap_flags(inst);
     Ok(cx.b.int2_wrap(op, a, b, flags))

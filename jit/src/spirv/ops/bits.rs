@@ -4,7 +4,6 @@ use clift_kir::{IntCond, Opcode, Type, Value, WrapFlags};
 
 use super::arith::{int, int2};
 use super::classes::BitInst;
-use crate::spirv::llvm_backend;
 use crate::spirv::lower::FuncCx;
 use crate::spirv::words::{Inst, InstError};
 
@@ -16,7 +15,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: BitInst) -> Result<(),
         BitInst::ShiftLeftLogical => shift(cx, inst, Opcode::Shl)?,
         BitInst::BitwiseOr => int2(cx, inst, Opcode::Or)?,
         BitInst::BitwiseXor => int2(cx, inst, Opcode::Xor)?,
-        BitInst::BitwiseAnd => and(cx, inst)?,
+        BitInst::BitwiseAnd => int2(cx, inst, Opcode::And)?,
         BitInst::Not => int1(cx, inst, Opcode::Not)?,
         BitInst::BitReverse => int1(cx, inst, Opcode::Bitrev)?,
         BitInst::BitCount => {
@@ -59,20 +58,6 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: BitInst) -> Result<(),
         }
     };
     cx.set(inst, value)
-}
-
-/// Bitwise and.
-fn and(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
-    let [a, b] = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
-    let (wide, narrow) = (cx.b.ty(a), cx.b.ty(b));
-    let cut_off =
-        wide.is_int() && narrow.is_int() && wide == narrow.with_elem(wide.elem) && wide.bits() > narrow.bits();
-    if cut_off && cx.unit.module.generator == llvm_backend::GENERATOR {
-        // Without optimization, clang's back end omits the truncation when it translates a zero extension of a truncated value.
-        let a = cx.b.int_resize(a, narrow.elem, false);
-        return Ok(cx.b.int2(Opcode::And, a, b));
-    }
-    int2(cx, inst, Opcode::And)
 }
 
 /// An op on one integer.

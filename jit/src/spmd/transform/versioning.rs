@@ -40,6 +40,8 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::class::{Class, class};
 
+/// The most instructions of a kernel, which is analysed several times for each piece.
+const MAX_KERNEL: usize = 50_000;
 /// The most pieces of a kernel that are copied.
 const MAX_PIECES: usize = 4;
 /// The most instructions of a piece.
@@ -51,6 +53,10 @@ const MAX_HOISTED: usize = 12;
 
 /// Versions the pieces of a kernel that gain from it; `None` if there is none.
 pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
+    let insts = |&block: &Block| kernel.func.layout.insts(block).len();
+    if kernel.func.layout.blocks().iter().map(insts).sum::<usize>() > MAX_KERNEL {
+        return None;
+    }
     let gains = Gains::new(kernel, lanes, &mut None, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;

@@ -103,6 +103,22 @@ void g(float4 v, int4 r, int i, float2 w, float3 t, long l, double d) {
 }
 
 #[test]
+fn vector_literals_of_pointers() {
+    check(
+        Version::V3_0,
+        r#"
+void f(global int *g, int i) {
+  i = (ulong2)(g)[0] != (ulong)g;
+  i = (short8)(g)[i]; // warning: cast to smaller integer type 'short' from '__global int *'
+  i = (ulong2)g.x; // error: member reference base type '__global int *' is not a structure or union
+  (ulong2)g; // error: invalid conversion between vector type 'ulong2' and scalar type '__global int *'
+  (float2)(g); // error: invalid conversion between vector type 'float2' and scalar type '__global int *'
+}
+"#,
+    );
+}
+
+#[test]
 fn pointers() {
     check(
         Version::V3_0,
