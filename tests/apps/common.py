@@ -17,6 +17,7 @@ from pathlib import Path
 QUICK = "CLIFT_APP_QUICK" in os.environ
 SOURCES = Path(os.environ.get("CLIFT_APP_SOURCES", "."))
 BUILD = Path(os.environ.get("CLIFT_APP_BUILD", "build"))
+PATIENCE = int(os.environ.get("CLIFT_APP_PATIENCE", "1"))
 
 
 def one_line(text):
@@ -90,14 +91,17 @@ def equal(got, expected, relative=0.0, absolute=0.0, units=0.0, different=0.0):
 
 
 def run(command, limit=120, **more):
-    """Runs a program in bounded time; gives its exit status (None at the limit) and its output."""
+    """Runs a program in bounded time; gives its exit status (None at the limit) and its output.
+
+    The limit holds for unchecked kernels.
+    """
     child = subprocess.Popen(
         [str(word) for word in command],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, errors="replace", **more,
     )  # fmt: skip
     try:
-        output, _ = child.communicate(timeout=limit)
+        output, _ = child.communicate(timeout=limit * PATIENCE)
         return child.returncode, output
     except subprocess.TimeoutExpired:
         child.kill()
@@ -154,7 +158,7 @@ def pytest(paths, *options, cwd=None, prefix="", deselect=(), limit=300, env=Non
                  "skipped": lambda: skipped(name, reason)}[word]()  # fmt: skip
             if ending is not None:
                 break
-            if time.monotonic() - since > limit:
+            if time.monotonic() - since > limit * PATIENCE:
                 child.kill()
                 child.wait()
                 ending = None

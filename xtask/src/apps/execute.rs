@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::checked;
 use super::drivers::Target;
 use super::install::Places;
 use super::manifest::App;
@@ -22,11 +23,24 @@ const POLL: Duration = Duration::from_millis(200);
 /// How much of a script's last output is shown.
 const LAST_WORDS: usize = 400;
 
+/// How much longer programs with checked kernels may run.
+const CHECKED: u32 = 30;
+
+/// How programs are run.
+pub(crate) struct Mode<'a> {
+    /// The short form.
+    pub(crate) quick: bool,
+    /// With their output shown.
+    pub(crate) verbose: bool,
+    /// What kernels check, as in `CLIFT_CHECK`.
+    pub(crate) checks: Option<&'a str>,
+}
+
 /// Runs `app` on a driver.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(crate) fn run(app: &App, target: &Target, quick: bool, verbose: bool) -> Result<Outcome> {
+pub(crate) fn run(app: &App, target: &Target, &Mode { quick, verbose, checks }: &Mode<'_>) -> Result<Outcome> {
     let places = Places::of(app);
     let scratch = places.root.join("run").join(target.driver.name());
     if scratch.exists() {
@@ -51,10 +65,17 @@ pub(crate) fn run(app: &App, target: &Target, quick: bool, verbose: bool) -> Res
     if quick {
         command.env("CLIFT_APP_QUICK", "1");
     }
+    let mut limit = app.manifest.limit(quick);
+    let findings = scratch.join("reports.jsonl");
+    if let Some(checks) = checks {
+        command.env("CLIFT_CHECK", checks).env("CLIFT_CHECK_OUTPUT", &findings);
+        command.env("CLIFT_APP_PATIENCE", CHECKED.to_string());
+        limit *= CHECKED;
+    }
     eprintln!("{} on {}: output is in {}", app.name, target.driver.title(), scratch.display());
     let started = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", script.display()))?;
-    let end = wait(&mut child, app.manifest.limit(quick), app.manifest.memory())?;
+    let end = wait(&mut child, limit, app.manifest.memory())?;
     let total = started.elapsed();
 
     let text = String::from_utf8_lossy(&std::fs::read(&output)?).into_owned();
@@ -72,6 +93,9 @@ pub(crate) fn run(app: &App, target: &Target, quick: bool, verbose: bool) -> Res
         outcome.times.entry("build".to_owned()).or_insert(seconds);
     }
     outcome.times.insert("total".to_owned(), total.as_secs_f64());
+    if checks.is_some() {
+        checked::say(&findings)?;
+    }
     Ok(outcome)
 }
 

@@ -2,10 +2,12 @@
 //!
 //! A program is a directory in `tests/apps`: its requirements and known failures are in `app.toml` ([`manifest`]), and a script
 //! runs it and reports the result of each case. [`install`] gets the requirements from package registries, [`execute`] runs the
-//! script with limits on time and memory, [`outcome`] is the result of a run, and [`report`] writes the page with all results.
+//! script with limits on time and memory, [`checked`] shows what checked kernels reported, [`outcome`] is the result of a run, and
+//! [`report`] writes the page with all results.
 //! Rows of the page for runs whose results are not on this machine are preserved ([`kept`]).
 //! `docs/add-an-application.md` explains how to add a program. Nothing of a program is stored in this repository.
 
+mod checked;
 mod drivers;
 mod execute;
 mod install;
@@ -20,6 +22,7 @@ use anyhow::{Result, ensure};
 
 use crate::sh;
 use drivers::Driver;
+use execute::Mode;
 use manifest::App;
 
 /// Arguments of `apps`.
@@ -49,6 +52,10 @@ pub(crate) struct Args {
     /// A `libclift.so` that is already built, to be used instead of building this tree's.
     #[arg(long)]
     library: Option<PathBuf>,
+    /// Run the programs with checked kernels (`CLIFT_CHECK`; on Clift only) and show what was reported: a case may not depend
+    /// on undefined values. Time limits are 30 times longer, and results are not kept.
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, require_equals = true, default_missing_value = "memory,uninit")]
+    check: Option<String>,
     /// Show the programs' output.
     #[arg(long)]
     verbose: bool,
@@ -80,8 +87,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let targets = drivers::targets(&args.driver, args.library.as_deref(), args.no_setup)?;
         for app in &ready {
             for target in &targets {
-                let outcome = execute::run(app, target, args.quick, args.verbose)?;
-                outcome.save()?;
+                let checks = args.check.as_deref().filter(|_| target.driver == Driver::Clift);
+                let outcome = execute::run(app, target, &Mode { quick: args.quick, verbose: args.verbose, checks })?;
+                if args.check.is_none() {
+                    outcome.save()?;
+                }
                 report::say(app, &outcome);
                 if target.driver == Driver::Clift && outcome.counts(app).failed > 0 {
                     failing.push(app.name.clone());
