@@ -21,10 +21,10 @@ kernel void roots(global float *a) {
 
 kernel void table(global const uchar *in, global const int *values, global int *out) {
     size_t i = get_global_id(0);
-    int t[16];
-    for (int k = 0; k < 16; k++)
+    int t[64];
+    for (int k = 0; k < 64; k++)
         t[k] = values[k] + (int)i;
-    out[i] = t[in[i] & 15];
+    out[i] = t[in[i] & 63];
 }
 
 kernel void reverse(global int *a, local int *t) {

@@ -1,5 +1,5 @@
-//! Common code of the sides of a branch is executed once: what both sides compute, before the branch; what all ways into a block
-//! end with, in that block.
+//! Code hoisting and sinking: what the sides of a branch have in common is executed once. What both sides compute is computed
+//! before the branch; what all ways into a block end with is done in that block.
 //!
 //! ```text
 //! branch c, a, b                         n = k + 1

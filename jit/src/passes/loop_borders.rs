@@ -1,4 +1,4 @@
-//! Loops that treat borders: a copy without the treatment, for when no iteration is at one.
+//! Loop versioning at borders: a loop that treats borders gets a copy without the treatment, for when no iteration is at one.
 //!
 //! ```text
 //!                                             at_border = any iteration has x + k < 0 or x + k > w - 1
