@@ -42,6 +42,8 @@ const MAX_GROWTH: usize = 600;
 const FEW_ITERATIONS: u64 = 3;
 /// How many definitions deep values are looked through.
 const MAX_DEPTH: u32 = 16;
+/// How deeply the terms of a condition may be nested.
+const MAX_TERMS: u32 = 8;
 /// The most by which a value grows in each iteration, so that 64 bits hold the last one.
 const MAX_STEP: i64 = 1 << 20;
 
@@ -261,14 +263,25 @@ impl LoopView<'_> {
     }
 
     /// By how much an integer grows in each iteration, as long as what is expected holds.
-    fn step(&self, value: Value, depth: u32) -> Option<i64> {
+    fn step(&self, value: Value) -> Option<i64> {
+        self.step_within(value, &mut FxHashMap::default(), MAX_DEPTH)
+    }
+
+    /// As [`Self::step`]; `known` has the values that have been looked at.
+    fn step_within(&self, value: Value, known: &mut FxHashMap<Value, Option<i64>>, depth: u32) -> Option<i64> {
         if !self.inside(value) || self.func.dfg.as_const(value).is_some() {
             return Some(0);
         }
-        if depth == 0 {
-            return None;
+        if let Some(&known) = known.get(&value) {
+            return known;
         }
-        let of = |value: Value| self.step(value, depth - 1);
+        let step = self.step_of_inst(value, known, depth.checked_sub(1)?);
+        known.insert(value, step);
+        step
+    }
+
+    fn step_of_inst(&self, value: Value, known: &mut FxHashMap<Value, Option<i64>>, depth: u32) -> Option<i64> {
+        let mut of = |value: Value| self.step_within(value, known, depth);
         let Some(inst) = self.inst_of(value) else {
             let ValueDef::Param(home, index) = self.func.dfg.def(value) else { return None };
             let next = loop_form::args_of_edge(self.func, self.latch, self.data.header)?;
@@ -303,7 +316,7 @@ impl LoopView<'_> {
                 0 => Some(0),
                 step => self.never_wraps(a).then_some(step),
             },
-            (Opcode::Select, &[cond, a, b]) => match self.truth(cond) {
+            (Opcode::Select, &[cond, a, b]) => match self.truth(cond, MAX_TERMS) {
                 Some(true) => of(a),
                 Some(false) => of(b),
                 None => None,
@@ -347,14 +360,14 @@ impl LoopView<'_> {
         home.is_some_and(|home| self.dom.dominates(home, self.latch)) && self.never_wraps(value)
     }
 
-    /// What a condition is expected to be.
-    fn truth(&self, cond: Value) -> Option<bool> {
-        let inst = self.inst_of(cond)?;
+    /// What a condition is expected to be, if it is not nested too deeply.
+    fn truth(&self, cond: Value, depth: u32) -> Option<bool> {
+        let inst = self.inst_of(cond).filter(|_| depth > 0)?;
         if let Some(&Expected::Truth(truth)) = self.expected.get(&inst) {
             return Some(truth);
         }
         let data = self.func.dfg.inst(inst);
-        let of = |number: usize| self.truth(data.args[number]);
+        let of = |number: usize| self.truth(data.args[number], depth - 1);
         match data.op {
             Opcode::Not => of(0).map(|truth| !truth),
             Opcode::And => match (of(0), of(1)) {
@@ -386,12 +399,12 @@ impl LoopView<'_> {
             return None;
         };
         let cond = if stays { cond } else { cond.inverse() };
-        let is_counter = |value: Value| self.step(value, MAX_DEPTH).is_some_and(|step| step != 0);
+        let is_counter = |value: Value| self.step(value).is_some_and(|step| step != 0);
         let (counter, limit, cond) = if is_counter(a) { (a, b, cond) } else { (b, a, cond.swapped()) };
-        if self.step(limit, MAX_DEPTH) != Some(0) || func.dfg.ty(counter).is_vector() {
+        if self.step(limit) != Some(0) || func.dfg.ty(counter).is_vector() {
             return None;
         }
-        let step = self.step(counter, MAX_DEPTH)?;
+        let step = self.step(counter)?;
         let suits = match cond {
             IntCond::Eq => false,
             IntCond::Ne => step.abs() == 1,
@@ -417,7 +430,7 @@ impl LoopView<'_> {
         let data = func.dfg.inst(inst);
         match (data.op, &data.imm) {
             (Opcode::Smax | Opcode::Smin, _) => {
-                let steps = [data.args[0], data.args[1]].map(|arg| self.step(arg, MAX_DEPTH));
+                let steps = [data.args[0], data.args[1]].map(|arg| self.step(arg));
                 let grows = match steps {
                     [Some(0), Some(0)] => None,
                     [Some(_), Some(0)] => Some(0),
@@ -429,7 +442,7 @@ impl LoopView<'_> {
                 }
             }
             (Opcode::Select, _) if func.dfg.ty(data.args[1]).is_int() => {
-                let steps = [data.args[1], data.args[2]].map(|arg| self.step(arg, MAX_DEPTH));
+                let steps = [data.args[1], data.args[2]].map(|arg| self.step(arg));
                 let chosen = match steps {
                     [Some(a), Some(b)] if a.signum() != b.signum() => Some(a > b),
                     [Some(a), None] if a != 0 => Some(true),
@@ -437,7 +450,7 @@ impl LoopView<'_> {
                     _ => None,
                 };
                 if let Some(truth) = chosen {
-                    self.expect_truth(data.args[0], truth);
+                    self.expect_truth(data.args[0], truth, MAX_TERMS);
                 }
             }
             (Opcode::Branch, Imm::Branch(calls)) => {
@@ -448,7 +461,7 @@ impl LoopView<'_> {
                 let leaves = calls.iter().any(|call| !self.loops.contains(self.id, call.block));
                 let (one, other) = (work(&calls[0]), work(&calls[1]));
                 if !leaves && one != other {
-                    self.expect_truth(data.args[0], one > other);
+                    self.expect_truth(data.args[0], one > other, MAX_TERMS);
                 }
             }
             _ => {}
@@ -456,14 +469,14 @@ impl LoopView<'_> {
     }
 
     /// Expects a condition to be true or false: all terms of a conjunction, or none of a disjunction.
-    fn expect_truth(&mut self, cond: Value, truth: bool) {
-        let Some(inst) = self.inst_of(cond) else { return };
+    fn expect_truth(&mut self, cond: Value, truth: bool, depth: u32) {
+        let Some(inst) = self.inst_of(cond).filter(|_| depth > 0) else { return };
         let data = self.func.dfg.inst(inst);
         let args = data.args.clone();
         if data.op == Opcode::Not {
-            self.expect_truth(args[0], !truth);
+            self.expect_truth(args[0], !truth, depth - 1);
         } else if data.op == if truth { Opcode::And } else { Opcode::Or } {
-            args.iter().for_each(|&arg| self.expect_truth(arg, truth));
+            args.iter().for_each(|&arg| self.expect_truth(arg, truth, depth - 1));
         } else if self.test(inst, Expected::Truth(truth)).is_some() {
             self.expected.entry(inst).or_insert(Expected::Truth(truth));
         }
@@ -491,7 +504,7 @@ impl LoopView<'_> {
         if matches!(cond, IntCond::Eq | IntCond::Ne) {
             return None;
         }
-        let steps = [self.step(operands[0], MAX_DEPTH)?, self.step(operands[1], MAX_DEPTH)?];
+        let steps = [self.step(operands[0])?, self.step(operands[1])?];
         let is_promised = |(&value, &step): (&Value, &i64)| step == 0 || self.is_computed_always(value);
         let promised = self.is_left_at_end && operands.iter().zip(&steps).all(is_promised);
         (steps != [0, 0]).then_some(EndTest { cond, operands, steps, promised })

@@ -165,20 +165,36 @@ impl CountedLoop {
 
     /// By how much a value grows in each iteration, if it is the same in all as long as the indices `extended` do not wrap.
     fn growth(&self, func: &Function, value: Value, extended: &mut Vec<ExtendedIndex>) -> Option<i64> {
-        self.growth_within(func, value, extended, MAX_DEPTH)
+        self.growth_within(func, value, (extended, &mut FxHashMap::default()), MAX_DEPTH)
     }
 
+    /// As [`Self::growth`]; `known` has the values that have been looked at.
     fn growth_within(
         &self,
         func: &Function,
         value: Value,
-        extended: &mut Vec<ExtendedIndex>,
+        (extended, known): (&mut Vec<ExtendedIndex>, &mut FxHashMap<Value, Option<i64>>),
         depth: u32,
     ) -> Option<i64> {
         if block_of(func, value) != Some(self.body) {
             return Some(0);
         }
-        let mut of = |value: Value| self.growth_within(func, value, extended, depth.checked_sub(1)?);
+        if let Some(&known) = known.get(&value) {
+            return known;
+        }
+        let growth = self.growth_of_inst(func, value, (extended, known), depth);
+        known.insert(value, growth);
+        growth
+    }
+
+    fn growth_of_inst(
+        &self,
+        func: &Function,
+        value: Value,
+        (extended, known): (&mut Vec<ExtendedIndex>, &mut FxHashMap<Value, Option<i64>>),
+        depth: u32,
+    ) -> Option<i64> {
+        let mut of = |value: Value| self.growth_within(func, value, (extended, known), depth.checked_sub(1)?);
         let Some(inst) = func.dfg.def_inst(value) else {
             let next = self.next_of(func, value)?;
             if next == value {
