@@ -50,3 +50,24 @@ pub(super) fn polar() -> Work {
     work.launch("polar", args![input, output], &[COUNT], &[64]);
     work
 }
+
+pub(super) fn fourier_sum() -> Work {
+    const COUNT: usize = 2048;
+    let mut work = Work::default();
+    let samples = Random::new(53).floats(COUNT, -1.0, 1.0);
+    let input = work.input(&samples);
+    let unit = std::f32::consts::TAU / COUNT as f32;
+    let output = work.output(2 * COUNT, Tolerance::close(1e-3, 1e-2), move || {
+        let coefficient = |k: usize| {
+            let angle = |j: usize| f64::from(unit * (j * k % COUNT) as f32);
+            let terms = samples.iter().enumerate().map(|(j, &value)| (f64::from(value), angle(j)));
+            let (real, imaginary) = terms.fold((0.0, 0.0), |(real, imaginary), (v, angle)| {
+                (real + v * angle.cos(), imaginary - v * angle.sin())
+            });
+            [real as f32, imaginary as f32]
+        };
+        (0..COUNT).flat_map(coefficient).collect::<Vec<f32>>()
+    });
+    work.launch("fourier_sum", args![input, output, COUNT as i32, unit], &[COUNT], &[64]);
+    work
+}

@@ -66,3 +66,18 @@ pub(super) fn half_blend() -> Work {
     work.launch("half_blend", args![inputs[0], inputs[1], output, SHARE], &[PIXELS], &[]);
     work
 }
+
+pub(super) fn row_dots() -> Work {
+    const ROWS: usize = 4096;
+    const COLUMNS: usize = 1024;
+    let mut work = Work::default();
+    let mut random = Random::new(90);
+    let (matrix, vector) = (random.floats(ROWS * COLUMNS, -1.0, 1.0), random.floats(COLUMNS, -1.0, 1.0));
+    let (left, right) = (work.input(&matrix), work.input(&vector));
+    let output = work.output(ROWS, Tolerance::close(1e-4, 1e-3), move || {
+        let dot = |row: &[f32]| row.iter().zip(&vector).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>() as f32;
+        matrix.chunks(COLUMNS).map(dot).collect::<Vec<f32>>()
+    });
+    work.launch("row_dots", args![left, right, output, ROWS as u32, COLUMNS as u32], &[ROWS / 2], &[64]);
+    work
+}

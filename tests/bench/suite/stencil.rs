@@ -70,3 +70,51 @@ pub(super) fn life() -> Work {
     work.launch("life", args![input, output, SIDE as i32, SIDE as i32], &[SIDE, SIDE], &[64, 4]);
     work
 }
+
+pub(super) fn mirrored_blur() -> Work {
+    const SIDE: usize = 1024;
+    const RADIUS: usize = 7;
+    let mut work = Work::default();
+    let (image, filter) =
+        (Random::new(73).floats(SIDE * SIDE, 0.0, 1.0), Random::new(74).floats(2 * RADIUS + 1, 0.0, 0.1));
+    let (input, weights) = (work.input(&image), work.input(&filter));
+    let output = work.output(SIDE * SIDE, Tolerance::close(1e-5, 1e-5), move || {
+        let blurred = |i: usize| {
+            let (x, row) = ((i % SIDE) as i32, &image[i / SIDE * SIDE..][..SIDE]);
+            let side = SIDE as i32;
+            let inside = |at: i32| if at < 0 { -at - 1 } else { at.min(2 * side - 1 - at) };
+            let at = |k: usize| inside(x + k as i32 - RADIUS as i32) as usize;
+            filter.iter().enumerate().map(|(k, weight)| weight * row[at(k)]).sum::<f32>()
+        };
+        (0..SIDE * SIDE).map(blurred).collect::<Vec<f32>>()
+    });
+    work.launch("mirrored_blur", args![input, output, weights, RADIUS as i32, SIDE as i32], &[SIDE, SIDE], &[16, 16]);
+    work
+}
+
+pub(super) fn near_median() -> Work {
+    const INNER: usize = 1024;
+    const SIDE: usize = INNER + 4;
+    const THRESHOLD: f32 = 0.3;
+    let mut work = Work::default();
+    let image = Random::new(75).floats(SIDE * SIDE, 0.0, 1.0);
+    let input = work.input(&image);
+    let output = work.output(SIDE * SIDE, Tolerance::EXACT, move || {
+        // Nobody writes the border.
+        let mut medians = vec![f32::from_ne_bytes([FILL; 4]); image.len()];
+        for y in 2..INNER + 2 {
+            for x in 2..INNER + 2 {
+                let diamond = [(0, -2), (-1, -1), (1, -1), (-2, 0), (0, 0), (2, 0), (-1, 1), (1, 1), (0, 2)];
+                let place = |(dx, dy): (isize, isize)| y.wrapping_add_signed(dy) * SIDE + x.wrapping_add_signed(dx);
+                let centre = image[y * SIDE + x];
+                let values = diamond.iter().map(|&at| image[place(at)]);
+                let mut near: Vec<f32> = values.filter(|value| (value - centre).abs() < THRESHOLD).collect();
+                near.sort_by(f32::total_cmp);
+                medians[y * SIDE + x] = near[(near.len() - 1) / 2];
+            }
+        }
+        medians
+    });
+    work.launch("near_median", args![input, output, SIDE as i32, THRESHOLD], &[INNER, INNER], &[16, 8]);
+    work
+}
