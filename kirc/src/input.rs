@@ -49,7 +49,8 @@ pub(crate) fn import(paths: &[PathBuf]) -> Result<Imported> {
     Ok(imported)
 }
 
-fn words(path: &Path) -> Result<Vec<u32>> {
+/// The words of a module.
+pub(crate) fn words(path: &Path) -> Result<Vec<u32>> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     let (words, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {

@@ -4,6 +4,7 @@
 //! cargo run --release -p kirc -- import FILE.spv... [--link] [--print]       read and verify modules
 //! cargo run --release -p kirc -- compile FILE [--print STAGE]...             all stages; prints what is asked for
 //! cargo run --release -p kirc -- run FILE.kir [--times N]                    the launches that the file describes
+//! cargo run --release -p kirc -- minimize FILE -- COMMAND...                 a smaller file with which the command still succeeds
 //! cargo run --release -p kirc -- digest FILE...                              one line for each function of machine code
 //! cargo run --release -p kirc -- costs                                       the vectorizer's cost figures, measured here
 //! ```
@@ -14,6 +15,7 @@
 mod costs;
 mod digest;
 mod input;
+mod minimize;
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -28,6 +30,7 @@ use clift_kir::testing::filetest::FileTest;
 use clift_kir::testing::run::RunCase;
 
 use input::Source;
+use minimize::Question;
 
 /// Runs any stage of Clift's compiler on any input.
 #[derive(Parser)]
@@ -72,6 +75,20 @@ enum Task {
         times: u32,
         #[command(flatten)]
         how: How,
+    },
+    /// Make a smaller file with the fault of a file, which a command finds.
+    Minimize {
+        /// A SPIR-V module or kernel IR.
+        file: PathBuf,
+        /// Where the smaller file goes [default: `.small` before the file's extension].
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+        /// The command does not find the fault if it takes longer, in seconds.
+        #[arg(long, default_value_t = 60)]
+        limit: u64,
+        /// The command; the name of a file is appended. It has to succeed if the file has the fault.
+        #[arg(required = true, last = true)]
+        command: Vec<String>,
     },
     /// Print a digest of each function's machine code.
     Digest {
@@ -145,6 +162,7 @@ fn main() -> ExitCode {
         Task::Import { files, link, print } => import(out, &files, link, print),
         Task::Compile { file, stages, times, how } => compile(out, &file, stages, times, how),
         Task::Run { file, times, how } => run(out, &file, times, how),
+        Task::Minimize { file, output, limit, command } => smaller(out, &file, output, limit, &command),
         Task::Digest { files, how } => digest::all(out, &files, how),
         Task::Costs => costs::all(out).map(|()| ExitCode::SUCCESS),
     };
@@ -156,6 +174,20 @@ fn main() -> ExitCode {
         eprintln!("kirc: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+fn smaller(
+    out: &mut impl Write,
+    file: &Path,
+    output: Option<PathBuf>,
+    limit: u64,
+    command: &[String],
+) -> Result<ExitCode> {
+    let output = output.unwrap_or_else(|| minimize::beside(file));
+    let question = Question { command, limit: Duration::from_secs(limit) };
+    let (before, after) = minimize::minimize(file, &output, &question)?;
+    writeln!(out, "{}: {after} of {before} pieces", output.display())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn import(out: &mut impl Write, files: &[PathBuf], link: bool, print: bool) -> Result<ExitCode> {
