@@ -93,7 +93,7 @@ def equal(got, expected, relative=0.0, absolute=0.0, units=0.0, different=0.0):
 def run(command, limit=120, **more):
     """Runs a program in bounded time; gives its exit status (None at the limit) and its output.
 
-    The limit holds for unchecked kernels.
+    The limit is for unchecked kernels on an idle machine.
     """
     child = subprocess.Popen(
         [str(word) for word in command],

@@ -65,13 +65,14 @@ pub(crate) fn run(app: &App, target: &Target, &Mode { quick, verbose, checks }: 
     if quick {
         command.env("CLIFT_APP_QUICK", "1");
     }
-    let mut limit = app.manifest.limit(quick);
     let findings = scratch.join("reports.jsonl");
+    let mut patience = load();
     if let Some(checks) = checks {
         command.env("CLIFT_CHECK", checks).env("CLIFT_CHECK_OUTPUT", &findings);
-        command.env("CLIFT_APP_PATIENCE", CHECKED.to_string());
-        limit *= CHECKED;
+        patience *= CHECKED;
     }
+    command.env("CLIFT_APP_PATIENCE", patience.to_string());
+    let limit = app.manifest.limit(quick) * patience;
     eprintln!("{} on {}: output is in {}", app.name, target.driver.title(), scratch.display());
     let started = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", script.display()))?;
@@ -150,6 +151,15 @@ fn environment(command: &mut Command, app: &App, places: &Places, cache: &Path) 
         .env("CLIFT_CACHE_DIR", cache.join("clift"))
         .env("POCL_CACHE_DIR", cache.join("pocl"));
     Ok(())
+}
+
+/// How many programs each processor has to run: 1 on an idle machine. Time limits are for that.
+fn load() -> u32 {
+    const MOST: f64 = 16.0;
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let running: f64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (running / processors as f64).ceil().clamp(1.0, MOST) as u32
 }
 
 /// Waits for the script to end. Kills it when it or its children exceed a limit. Returns the reason if it failed.
