@@ -13,14 +13,14 @@
 //! [`MAX_CHOSEN`] are chosen among in all. Loops index arrays by their counters, which they share in a pack: there, only the
 //! elements of arrays of at most [`MAX_ELEMENTS_IN_LOOPS`] are chosen, by indices that are not counters.
 
-use clift_kir::analysis::{Cfg, DomTree, LoopForest};
+use clift_kir::analysis::{Cfg, DomTree, LoopForest, UseCounts};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Builder, Function, Imm, Inst, IntCond, MemInfo, Opcode, Slot, Type, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
-use super::Changed;
 use super::util::Replacements;
+use super::{Changed, dce, mem2reg};
 
 /// The most elements of an array.
 const MAX_ELEMENTS: u64 = 16;
@@ -31,16 +31,48 @@ const MAX_CHOSEN: u64 = 64;
 /// How many definitions deep an index is searched for counters.
 const MAX_DEPTH: u32 = 8;
 
-/// Rewrites the accesses of all arrays for which that is worth it.
+/// Rewrites the accesses of all arrays for which that is worth it, and promotes these. Arrays that stay in memory for another reason
+/// keep their accesses.
 pub(super) fn run(func: &mut Function) -> Changed {
     if func.slots.is_empty() {
         return Changed(false);
     }
-    let arrays = Arrays::find(func);
-    let accesses = arrays.chosen(func);
-    if accesses.is_empty() {
-        return Changed(false);
+    let mut accesses = Arrays::find(func).chosen(func);
+    while !accesses.is_empty() {
+        let mut promoted = func.clone();
+        rewrite(&mut promoted, &accesses);
+        // Of the addresses at variable indices.
+        dce::run(&mut promoted);
+        mem2reg::run(&mut promoted);
+        dce::run(&mut promoted);
+        let left = addressed(&promoted);
+        let before = accesses.len();
+        accesses.retain(|_, access| !left.contains(access.slot));
+        if accesses.len() == before {
+            *func = promoted;
+            return Changed(true);
+        }
     }
+    Changed(false)
+}
+
+/// The variables whose addresses are used.
+fn addressed(func: &Function) -> EntitySet<Slot> {
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let uses = UseCounts::new(func);
+    let mut found = EntitySet::new();
+    for &inst in insts {
+        if let &Imm::Slot(slot) = &func.dfg.inst(inst).imm
+            && func.dfg.single_result(inst).is_some_and(|address| uses.get(address) > 0)
+        {
+            found.insert(slot);
+        }
+    }
+    found
+}
+
+/// Replaces accesses by choices among all elements.
+fn rewrite(func: &mut Function, accesses: &FxHashMap<Inst, DynamicAccess>) {
     let mut replacements = Replacements::default();
     for block in func.layout.blocks().to_vec() {
         if !func.layout.insts(block).iter().any(|inst| accesses.contains_key(inst)) {
@@ -70,7 +102,6 @@ pub(super) fn run(func: &mut Function) -> Changed {
         }
     }
     replacements.apply(func);
-    Changed(true)
 }
 
 /// An address in an array.
