@@ -15,7 +15,7 @@
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, UseCounts};
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Builder, Function, Imm, Inst, IntCond, MemInfo, Opcode, Slot, Type, Value};
+use clift_kir::{Builder, Function, Imm, Inst, IntCond, MemInfo, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::FxHashMap;
 
@@ -229,6 +229,8 @@ impl Arrays {
             }
             (Opcode::Load, &Imm::Mem(mem), Some(place)) => self.access(func, inst, place, mem, func.dfg.result(inst)),
             (Opcode::Store, &Imm::Mem(mem), Some(place)) => self.access(func, inst, place, mem, data.args[1]),
+            // Of a variable that is copied to another one, not all elements need have values.
+            (Opcode::Memcpy, ..) if data.args[..2].iter().all(|&arg| is_private(func, arg)) => 0,
             (Opcode::Memset | Opcode::Memcpy, ..) => {
                 let is_whole = |&number: &usize| of(number).is_none_or(|place| place.index.is_none());
                 (0..2).take_while(is_whole).count()
@@ -284,6 +286,10 @@ impl Arrays {
         let is_chosen = |slot: Slot| !rejected[slot] && self.has_constant[slot] && elements[slot] <= MAX_CHOSEN;
         self.dynamic.iter().copied().filter(|(_, access)| is_chosen(access.slot)).collect()
     }
+}
+
+fn is_private(func: &Function, address: Value) -> bool {
+    func.dfg.ty(address).elem.space() == Some(Space::Private)
 }
 
 /// The access at a variable index, if the array is small and the index that of an element.
