@@ -1,6 +1,6 @@
 //! Control flow: divergent branches and loops, switches, jumps that no structured loop makes, calls.
 
-use clift_tests::kernel::{Case, GLOBAL, Need};
+use clift_tests::kernel::{Case, GLOBAL};
 use clift_tests::values::spread;
 
 fn value(i: usize) -> u32 {
@@ -63,8 +63,7 @@ fn switches() -> Case {
 }
 
 /// A loop with two entries: no structured form exists.
-/// A loop with two entries; in packs, too, if sub-groups of a size are required.
-fn irreducible(name: &str, attribute: &str) -> Case {
+fn irreducible() -> Case {
     fn run(a: u32) -> u32 {
         let (mut x, mut count) = (a % 50, 0);
         let mut in_second = a & 1 == 1;
@@ -87,24 +86,22 @@ fn irreducible(name: &str, attribute: &str) -> Case {
         x * 1000 + count
     }
     Case::new(
-        format!("control::irreducible_loop{name}"),
-        format!(
-            "{attribute} kernel void t(global const uint *a, global uint *out) {{
-                size_t i = get_global_id(0);
-                uint x = a[i] % 50, count = 0;
-                if (a[i] & 1) goto second;
-            first:
-                x += 3; count += 1;
-                if (x > 100) goto done;
-            second:
-                x += x % 5; count += 10;
-                if (x > 90) goto done;
-                x += 1;
-                goto first;
-            done:
-                out[i] = x * 1000 + count;
-            }}"
-        ),
+        "control::irreducible_loop",
+        "kernel void t(global const uint *a, global uint *out) {
+            size_t i = get_global_id(0);
+            uint x = a[i] % 50, count = 0;
+            if (a[i] & 1) goto second;
+        first:
+            x += 3; count += 1;
+            if (x > 100) goto done;
+        second:
+            x += x % 5; count += 10;
+            if (x > 90) goto done;
+            x += 1;
+            goto first;
+        done:
+            out[i] = x * 1000 + count;
+        }",
     )
     .input(value)
     .expect(|i| run(value(i)))
@@ -565,9 +562,7 @@ pub(crate) fn cases() -> Vec<Case> {
         collatz(),
         borders(),
         switches(),
-        irreducible("", ""),
-        irreducible("_in_sub_groups", "__attribute__((intel_reqd_sub_group_size(16)))")
-            .needs(Need::Extension("cl_intel_required_subgroup_size")),
+        irreducible(),
         breaks(),
         calls(),
         kernel_call(),
