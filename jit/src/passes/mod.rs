@@ -26,7 +26,6 @@ pub(crate) mod loop_form;
 mod mem2reg;
 pub(crate) mod memory;
 mod narrow;
-pub(crate) mod reducible;
 mod rotate;
 mod scalar_promotion;
 mod simplify;

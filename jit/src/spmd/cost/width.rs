@@ -113,13 +113,13 @@ impl Width {
         if insts > MAX_INSTS {
             return Width::Scalar(format!("the kernel has {insts} instructions, more than the limit of {MAX_INSTS}"));
         }
-        if let Some(lanes) = forced {
-            let chosen = WidthCandidate::new(normalize::run_any(func), lanes, machine);
-            return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
-        }
         let Some(normal) = normalize::run(func) else {
             return Width::Scalar("the kernel has an irreducible loop".to_owned());
         };
+        if let Some(lanes) = forced {
+            let chosen = WidthCandidate::new(normal, lanes, machine);
+            return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
+        }
         let element_bits = dominant_element_bits(&normal);
         let least = if sub_groups { LEAST_SUB_GROUP } else { 1 };
         let lanes = machine.usual_lanes(element_bits).max(least);

@@ -225,7 +225,6 @@ impl Generator<'_> {
             21 if deeper => self.labelled(depth, together),
             22..=24 => self.leave(),
             25 | 26 => self.assign_float(),
-            27 if deeper && self.rng.below(3) == 0 => self.tangle(depth, together),
             28..=32 => self.leave(),
             33..=36 if deeper => self.repeat(depth, together),
             37 if deeper => self.labelled(depth, together),

@@ -23,7 +23,6 @@ use clift_kir::{Block, Builder, Function, Inst};
 use rustc_hash::FxHashMap;
 
 use crate::passes::loop_form::{add_exit_blocks, add_preheaders_and_latches, analyze, close_loops, outermost_left};
-use crate::passes::reducible;
 use crate::spmd::analysis::assumptions::{Assume, Assumed};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Assumptions, Scope};
@@ -72,38 +71,21 @@ impl NormalForm {
 
 /// Brings a kernel into normal form; `None` if it has an irreducible loop.
 pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
-    let func = prepare(kernel);
-    let (cfg, _, loops) = analyze(&func);
-    if loops.irreducible() { None } else { Some(complete(func, &cfg, &loops)) }
-}
-
-/// As [`run`], for kernels that must have packs: irreducible loops become natural ones.
-pub(crate) fn run_any(kernel: &Function) -> NormalForm {
-    let mut func = prepare(kernel);
-    reducible::run(&mut func);
-    // The selectors of dispatches are constants.
-    hoist_leaves(&mut func);
-    let (cfg, _, loops) = analyze(&func);
-    complete(func, &cfg, &loops)
-}
-
-/// The parts of the form that do not depend on loops.
-fn prepare(kernel: &Function) -> Function {
     let mut func = kernel.clone();
     unify_returns(&mut func);
     hoist_leaves(&mut func);
-    func
-}
-
-fn complete(mut func: Function, cfg: &Cfg, loops: &LoopForest) -> NormalForm {
-    add_preheaders_and_latches(&mut func, cfg, loops);
+    let (cfg, _, loops) = analyze(&func);
+    if loops.irreducible() {
+        return None;
+    }
+    add_preheaders_and_latches(&mut func, &cfg, &loops);
     add_exit_blocks(&mut func);
     split_critical_edges(&mut func);
     let (cfg, _, loops) = analyze(&func);
     close_loops(&mut func, &cfg, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = analyze(&func);
-    NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0, several: FxHashMap::default() }
+    Some(NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0, several: FxHashMap::default() })
 }
 
 /// Lets all ends of the kernel go to one block.

@@ -1,6 +1,6 @@
 //! The control flow of generated kernels: branches, switches that fall through, loops tested at the top or at the bottom,
-//! labelled blocks, irreducible cycles, and their exits: `break` and `continue` of any enclosing loop, `goto` the end of any
-//! enclosing block, `return`.
+//! labelled blocks, and their exits: `break` and `continue` of any enclosing loop, `goto` the end of any enclosing block,
+//! `return`.
 //!
 //! Uniform variables stay uniform: after a construct in which the paths of work-items may diverge, they have their former values
 //! again. Barriers are only where all work-items are together.
@@ -272,39 +272,6 @@ impl Generator<'_> {
         } else {
             let more = self.b.icmp(IntCond::Slt, next, count);
             self.b.branch(more, BlockCall::new(header, &again), BlockCall::new(exit, &vars));
-        }
-        self.enter_join(exit);
-    }
-
-    /// A cycle of two or three blocks that is entered at any of them and left after at most four.
-    pub(super) fn tangle(&mut self, depth: u32, together: bool) {
-        let uniform = self.rng.below(2) == 0;
-        let [count, selector] = [0; 2].map(|_| if uniform { self.uniform() } else { self.varying() });
-        let five = self.b.iconst(Type::I32, 5);
-        let count = self.b.int2(Opcode::Urem, count, five);
-        let before = self.vars.clone();
-        let blocks: Vec<Block> = (0..2 + self.rng.below(2)).map(|_| self.join_block()).collect();
-        let steps: Vec<Value> = blocks.iter().map(|&block| self.b.func.dfg.append_param(block, Type::I32)).collect();
-        let exit = self.join_block();
-        let zero = self.b.iconst(Type::I32, 0);
-        let args: Vec<Value> = before.iter().copied().chain([zero]).collect();
-        let entry = |n: usize| BlockCall::new(blocks[n], &args);
-        let cases = (1..blocks.len()).map(|n| (n as u64, entry(n))).collect();
-        self.b.switch(selector, cases, entry(0));
-        for (n, &block) in blocks.iter().enumerate() {
-            self.enter_join(block);
-            self.vars.truncate(before.len());
-            self.keep_uniform(&before, uniform);
-            self.inside(depth, together, Enclosing { exit, next: None, uniform, before: before.clone() });
-            self.flow.around.pop();
-            self.keep_uniform(&before, uniform);
-            let one = self.b.iconst(Type::I32, 1);
-            let step = self.b.int2(Opcode::Iadd, steps[n], one);
-            let more = self.b.icmp(IntCond::Slt, step, count);
-            let vars = self.vars.clone();
-            let onward: Vec<Value> = vars.iter().copied().chain([step]).collect();
-            let next = blocks[(n + 1) % blocks.len()];
-            self.b.branch(more, BlockCall::new(next, &onward), BlockCall::new(exit, &vars));
         }
         self.enter_join(exit);
     }
