@@ -194,10 +194,12 @@ fn sincos_of<'m>(Reduced { r, parity }: Reduced<'m>) -> [Num<'m>; 2] {
 
 /// The implementation of a sine or cosine of which most is that of the other one of the same angle; other functions stay.
 pub(in crate::builtins) fn paired(op: ClOp, math: Math) -> Math {
-    let (full, fast): (MathFunction, MathFunction) = match op {
-        ClOp::sin | ClOp::half_sin | ClOp::native_sin => (|args| sincos(args)[0], |args| sincos_fast(args)[0]),
-        ClOp::cos | ClOp::half_cos | ClOp::native_cos => (|args| sincos(args)[1], |args| sincos_fast(args)[1]),
-        _ => return math,
+    let (full, fast): (MathFunction, MathFunction) = if matches!(op, ClOp::sin | ClOp::half_sin | ClOp::native_sin) {
+        (|args| sincos(args)[0], |args| sincos_fast(args)[0])
+    } else if matches!(op, ClOp::cos | ClOp::half_cos | ClOp::native_cos) {
+        (|args| sincos(args)[1], |args| sincos_fast(args)[1])
+    } else {
+        return math;
     };
     let is_exact = matches!(op, ClOp::sin | ClOp::cos);
     Math { full: if is_exact { full } else { fast }, fast, double: math.double.map(|_| full) }
