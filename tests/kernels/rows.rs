@@ -42,7 +42,7 @@ fn sums<T: Element>(
 
 /// Rows of one buffer, in which each element is computed from the one `distance` before or behind it.
 fn overlapping(distance: i32) -> Case {
-    const STEPS: usize = 21;
+    const STEPS: usize = 53;
     let stride = STEPS + distance.unsigned_abs() as usize;
     let first = |k: usize| (k * 7 % 23) as i32;
     let (from, to) = if distance > 0 { (0, distance as usize) } else { (distance.unsigned_abs() as usize, 0) };
@@ -183,11 +183,64 @@ fn flattened(width: usize) -> Case {
     .value(height as i32)
 }
 
+/// Products of rows whose elements differ in size.
+fn mixed(n: usize) -> Case {
+    let (float, double) = (|k: usize| (element(k) % 100) as f32, |k: usize| (element(k + 1) % 100) as f64);
+    Case::new(
+        format!("rows::mixed_{n}"),
+        "kernel void t(global double *out, global const float *a, global const double *b, int n) {
+            int i = get_global_id(0);
+            double sum = 0;
+            for (int k = 0; k < n; k++)
+                sum += a[i * n + k] * b[i * n + k];
+            out[i] = sum;
+        }",
+    )
+    .expect(move |i| (i * n..(i + 1) * n).fold(0.0, |sum, k| sum + f64::from(float(k)) * double(k)))
+    .input_n(GLOBAL * n, float)
+    .input_n(GLOBAL * n, double)
+    .value(n as i32)
+    .needs(Need::Fp64)
+}
+
+/// OpenCL vectors of which each work-item loads one from anywhere, and stores it reversed into every third place.
+fn vectors<T: Element>(ty: &str, n: usize, of: impl Fn(i64) -> T + Clone + Send + Sync + 'static) -> Case {
+    let reversed: Vec<String> = (0..n).rev().map(|c| format!("v.s{c:x}")).collect();
+    let source = format!(
+        "kernel void t(global {ty}{n} *out, global const {ty}{n} *in, global const int *order) {{
+            int i = get_global_id(0);
+            {ty}{n} v = in[order[i]];
+            out[3 * i] = ({ty}{n})({});
+        }}",
+        reversed.join(", ")
+    );
+    let from = |i: usize| (7 * i + 3) % GLOBAL;
+    let (values, elements) = (of.clone(), of.clone());
+    let zero = move |_: usize| of(0);
+    let case = Case::new(format!("rows::vectors_{ty}{n}"), source)
+        .update(GLOBAL * 3 * n, zero, move |_, at| {
+            let (place, component) = (at / n, at % n);
+            let stored = place.is_multiple_of(3);
+            Some(values(if stored { element(from(place / 3) * n + n - 1 - component) } else { 0 }))
+        })
+        .input_n(GLOBAL * n, move |k| elements(element(k)))
+        .input(move |i| from(i) as i32);
+    if ty == "double" { case.needs(Need::Fp64) } else { case }
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![in_place(0), in_place(-5), pairs(), blocks("uint"), blocks("ulong")];
-    cases.extend([1, 2, 3, 4, 5, 9, -1, -2, -3, -4, -7].map(overlapping));
+    cases.extend([1, 2, 3, 4, 5, 9, 15, 17, -1, -2, -3, -4, -7, -15, -17].map(overlapping));
     cases.extend([5, 16, 24, 48, 100, 240].map(flattened));
+    for n in [2, 4, 8, 16] {
+        cases.push(vectors("int", n, |x| x as i32));
+        cases.push(vectors("float", n, |x| (x % 1000) as f32));
+        cases.push(vectors("ulong", n, |x| x as u64));
+        cases.push(vectors("double", n, |x| (x % 1000) as f64));
+        cases.push(vectors("ushort", n, |x| x as u16));
+    }
     for n in LENGTHS {
+        cases.push(mixed(n));
         cases.push(sums("uchar", "int", n, |x| x as u8, u8::wrapping_add));
         cases.push(sums("short", "int", n, |x| x as i16, i16::wrapping_add));
         cases.push(sums("int", "int", n, |x| x as i32, i32::wrapping_add));

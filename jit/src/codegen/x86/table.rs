@@ -350,6 +350,7 @@ rows! {
     evex_z VEXTRACTI64X4 "vextracti64x4" P66 M0F3A 1 0x3b;
     both_yz VINSERTI32X4 "vinserti32x4" P66 M0F3A 0 0x38;
     evex_z VINSERTI64X4 "vinserti64x4" P66 M0F3A 1 0x3a;
+    evex_yz VSHUFI32X4 "vshufi32x4" P66 M0F3A 0 0x43;
     both_x VPEXTRB  "vpextrb"  P66  M0F3A 0 0x14;
     both_x VPEXTRW  "vpextrw"  P66  M0F3A 0 0x15;
     both_x VPEXTRQ  "vpextrq"  P66  M0F3A 1 0x16;
@@ -413,6 +414,7 @@ rows! {
     avx   VPSRLW   "vpsrlw"   P66  M0F  0 0xd1;
     avx   VPSRAW   "vpsraw"   P66  M0F  0 0xe1;
     avx_y VPERMQ_IMM "vpermq" P66  M0F3A 1 0x00;
+    avx_y VPERM2I128 "vperm2i128" P66 M0F3A 0 0x46;
     avx_x VPEXTRD  "vpextrd"  P66  M0F3A 0 0x16;
     avx   VUCOMISS "vucomiss" None M0F  0 0x2e;
     avx   VUCOMISD "vucomisd" P66  M0F  0 0x2e;

@@ -4,6 +4,9 @@
 //! chain takes longer than the execution units need for all of the loop's vector instructions, the units are idle part of the
 //! time, and twice the lanes fill them. Sums of bytes from memory are not recurrence-bound; polynomials, random numbers and
 //! searches are.
+//!
+//! A long chain without a loop is similar: a processor begins the next pack while it waits for this one, but only as many
+//! instructions ahead as its schedulers hold.
 
 use clift_kir::analysis::LoopId;
 use clift_kir::{Block, Inst, Opcode, Value};
@@ -22,6 +25,10 @@ use crate::target::machine::Machine;
 /// no gap between its iterations.
 const BUSY: f64 = 0.6;
 
+/// How many vector instructions wait in a processor's schedulers, and before them, for operands. (Zen 4: 2 times 32, and 64
+/// before; Golden Cove: 97.)
+const WINDOW: f64 = 128.0;
+
 const PRODUCTS: [Opcode; 3] = [Opcode::Imul, Opcode::Umulh, Opcode::Smulh];
 const DIVISIONS: [Opcode; 6] = [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem, Opcode::Fdiv, Opcode::Sqrt];
 
@@ -31,6 +38,21 @@ pub(crate) fn is_recurrence_bound(normal: &NormalForm, divergence: &Divergence, 
     let model = RecurrenceModel { normal, divergence, lanes, machine };
     let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, inner)| inner.parent).collect();
     loops.iter().any(|(id, _)| !around.contains(&id) && model.loop_is_recurrence_bound(id))
+}
+
+/// Whether an innermost loop, or a kernel without loops, is one long chain of operations in packs of so many lanes.
+pub(crate) fn is_chain_bound(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> bool {
+    let NormalForm { func, cfg, loops, .. } = normal;
+    let model = RecurrenceModel { normal, divergence, lanes, machine };
+    let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, inner)| inner.parent).collect();
+    let hot = |level: Option<LoopId>| {
+        let at = cfg.rpo().iter().copied().filter(move |&block| loops.innermost(block) == level);
+        at.filter(|&block| !func.layout.is_cold(block)).collect::<Vec<Block>>()
+    };
+    if loops.iter().next().is_none() {
+        return model.is_chain(&hot(None));
+    }
+    loops.iter().any(|(id, _)| !around.contains(&id) && model.is_chain(&hot(Some(id))))
 }
 
 struct RecurrenceModel<'a> {
@@ -55,6 +77,35 @@ impl RecurrenceModel<'_> {
             .filter(|&which| self.is_vector(params[which]))
             .map(|which| self.recurrence_latency(id, blocks, which));
         longest.max().is_some_and(|cycles| f64::from(cycles) > BUSY * work / self.machine.ports())
+    }
+
+    /// Whether the longest chain in some blocks, in the order of the code, takes longer than the execution units need for all of
+    /// their instructions, though the processor executes parts of other packs or iterations meanwhile.
+    fn is_chain(&self, blocks: &[Block]) -> bool {
+        let func = &self.normal.func;
+        let work: f64 =
+            blocks.iter().flat_map(|&block| func.layout.insts(block)).map(|&inst| self.registers_written(inst)).sum();
+        let mut cycles: SecondaryMap<Value, u32> = SecondaryMap::new();
+        let mut longest = 0;
+        for &block in blocks {
+            for &inst in func.layout.insts(block) {
+                let data = func.dfg.inst(inst);
+                let before = data.args.iter().map(|&arg| cycles[arg]).max().unwrap_or(0);
+                for &result in func.dfg.results(inst) {
+                    if self.is_vector(result) {
+                        cycles[result] = before + self.latency(inst);
+                        longest = longest.max(cycles[result]);
+                    }
+                }
+                for target in func.dfg.targets(inst) {
+                    for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
+                        cycles[param] = cycles[param].max(cycles[arg]);
+                    }
+                }
+            }
+        }
+        let overlapped = (work / WINDOW).min(1.0);
+        f64::from(longest) * overlapped > work / self.machine.ports()
     }
 
     fn is_vector(&self, value: Value) -> bool {

@@ -17,8 +17,16 @@ use crate::target::machine::Machine;
 
 /// Registers needed at the busiest point, in packs of so many lanes.
 pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
-    let NormalForm { func, cfg, loops, .. } = normal;
-    let model = PressureModel { normal, divergence, lanes, machine };
+    estimate_of(&PressureModel { normal, divergence, lanes, machine, counts_uniform: true })
+}
+
+/// As [`estimate`], without uniform values: those that are spilled are operands in memory.
+pub(crate) fn estimate_varying(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> u32 {
+    estimate_of(&PressureModel { normal, divergence, lanes, machine, counts_uniform: false })
+}
+
+fn estimate_of(model: &PressureModel) -> u32 {
+    let NormalForm { func, cfg, loops, .. } = model.normal;
     let liveness = Liveness::of(func, cfg, |value| model.registers(value) > 0, |_| true);
     let parents: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
     let any = loops.iter().next().is_some();
@@ -38,6 +46,7 @@ struct PressureModel<'a> {
     divergence: &'a Divergence,
     lanes: u32,
     machine: &'a Machine,
+    counts_uniform: bool,
 }
 
 impl PressureModel<'_> {
@@ -100,7 +109,7 @@ impl PressureModel<'_> {
                 ty.lanes() * (self.lanes * bits).div_ceil(self.machine.register_bits)
             }
             // A uniform value is broadcast to a register. Integers mostly end in addresses and conditions, which are scalar.
-            Shape::Uniform(_) if ty.elem.is_float() => ty.lanes(),
+            Shape::Uniform(_) if self.counts_uniform && ty.elem.is_float() => ty.lanes(),
             Shape::Uniform(_) | Shape::Affine { .. } | Shape::Varying => 0,
         }
     }

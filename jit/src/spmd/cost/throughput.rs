@@ -22,7 +22,7 @@ use crate::spmd::vectorize::aggregated_atomics::aggregated;
 use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
 use crate::spmd::vectorize::widen::how::{How, how};
-use crate::spmd::vectorize::widen::{lanewise_throughout, record_step};
+use crate::spmd::vectorize::widen::{has_row_length, lanewise_throughout, record_step};
 use crate::target::costs::THROUGHPUTS;
 use crate::target::machine::Machine;
 
@@ -47,7 +47,7 @@ const ITERATIONS: u32 = 8;
 const LONG_ITERATIONS: u32 = 64;
 /// Loops nested deeper count as if they had one iteration each.
 const MAX_DEPTH: usize = 6;
-/// Bits of a vector that each lane accesses whole.
+/// Bits of the vectors that each lane accesses whole, and that take about as many instructions if they are longer.
 const ROW_BITS: u32 = 128;
 /// The iterations of the longest of a pack's lanes, relative to the average lane.
 const LONGEST: f64 = 1.3;
@@ -161,6 +161,8 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>) -> FxHashMap<LoopId,
         if several.values().any(|several| several.rest == header) {
             // What is left of many iterations does not count.
             if long.contains(&header) { 0.0 } else { f64::from(ITERATIONS) }
+        } else if let Some(most) = several.get(&header).and_then(|several| several.at_most) {
+            if several.get(&header).is_some_and(|several| long.contains(&several.rest)) { 0.0 } else { most.into() }
         } else if let Some(several) = several.get(&header).filter(|several| long.contains(&several.rest)) {
             f64::from(LONG_ITERATIONS) / f64::from(several.iterations)
         } else if long.contains(&header) {
@@ -498,12 +500,13 @@ impl ThroughputModel<'_> {
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
         let Some(step) = self.step(inst, ty) else {
-            // Vectors of 128 bits of active lanes are loaded whole, and transposed, or stored, if scalars compute their addresses.
+            // Vectors of 128 bits and more of active lanes are loaded whole, and transposed, or stored, if scalars compute their addresses.
             // Others are loaded in pieces of 64 bits.
             let is_affine = matches!(self.divergence.shape(pointer), Shape::Affine { .. });
-            let is_row = ty.bits() == ROW_BITS && ty.elem.bits() >= 32 && !masked;
+            let fits = f64::from(ty.lanes()) <= self.lanes;
+            let is_row = has_row_length(ty.bits()) && ty.elem.bits() >= 32 && fits && !masked;
             let pieces = if is_row && (!write || is_affine) {
-                components / 2.0
+                f64::from(ROW_BITS / ty.elem.bits()) / 2.0
             } else if write {
                 components
             } else {

@@ -146,7 +146,7 @@ impl Width {
         {
             return Width::Scalar(format!("its vectors, of {bits} bits on average, fill the registers"));
         }
-        let loops = has_recurrence_bound_loops(&normal, lanes, machine);
+        let waits = has_recurrence_bound_loops(&normal, lanes, machine) || has_chains(&normal, lanes, machine);
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
         let mut costs = chosen.costs();
         // Long registers are full without more lanes.
@@ -186,7 +186,7 @@ impl Width {
             RowLengths::Exactly(items) => items.is_multiple_of(u64::from(2 * lanes)),
             RowLengths::Long => true,
         };
-        let doubled = rows && (loops || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
+        let doubled = rows && (waits || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
         let doubled = doubled.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         if let Some(doubled) = doubled {
             let more = doubled.costs();
@@ -239,7 +239,7 @@ struct WidthCandidate<'a> {
 
 impl<'a> WidthCandidate<'a> {
     fn new(mut general: NormalForm, lanes: u32, machine: &'a Machine) -> WidthCandidate<'a> {
-        if let Some(rows) = row_loops::run(&general, lanes) {
+        if let Some(rows) = row_loops::run(&general, lanes, machine.register_bits) {
             general = rows;
         }
         record_access::run(&mut general, lanes);
@@ -376,8 +376,16 @@ pub(crate) fn lanes_if_faster(
 fn long_rows(func: &Function, lanes: u32) -> bool {
     let insts =
         || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).map(|&inst| func.dfg.inst(inst));
-    let uses_other_dimensions = insts().any(|data| matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..))));
-    lanes <= SQUARE_ROW || !uses_other_dimensions || !insts().any(|data| class(data.op) == Class::Barrier)
+    lanes <= SQUARE_ROW || !uses_other_dimensions(func) || !insts().any(|data| class(data.op) == Class::Barrier)
+}
+
+/// Whether a kernel has work-item functions of the second or third dimension.
+fn uses_other_dimensions(func: &Function) -> bool {
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    insts.any(|&inst| {
+        let data = func.dfg.inst(inst);
+        matches!((how(data.op), &data.imm), (How::Query, Imm::Dim(1..)))
+    })
 }
 
 /// Whether a kernel has recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without loops
@@ -395,8 +403,24 @@ fn has_recurrence_bound_loops(normal: &NormalForm, lanes: u32, machine: &Machine
         && register_pressure::estimate(normal, &normal.divergence(doubled, true), doubled, machine) <= machine.registers
 }
 
+/// Whether a kernel has long chains of operations, and the values of twice as many lanes fit [`CHAIN_REGISTERS`]. Kernels of several
+/// dimensions are launched in shorter rows.
+fn has_chains(normal: &NormalForm, lanes: u32, machine: &Machine) -> bool {
+    let doubled = 2 * lanes;
+    let is_per_lane = |&inst: &Inst| how(normal.func.dfg.inst(inst).op) == How::PerLane;
+    let mut insts = normal.cfg.rpo().iter().flat_map(|&block| normal.func.layout.insts(block));
+    let pressure = || register_pressure::estimate_varying(normal, &normal.divergence(doubled, true), doubled, machine);
+    doubled <= MAX_LANES
+        && !uses_other_dimensions(&normal.func)
+        && !insts.any(is_per_lane)
+        && recurrence::is_chain_bound(normal, &normal.divergence(lanes, true), lanes, machine)
+        && f64::from(pressure()) <= CHAIN_REGISTERS * f64::from(machine.registers)
+}
+
 /// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.
 const NARROW_BITS: u32 = 16;
+/// The part of the registers that the values of chains may take; uniform values need some, too.
+const CHAIN_REGISTERS: f64 = 0.75;
 /// How much more than proportionally the costs of twice the lanes may grow.
 const SLACK: f64 = 1.05;
 

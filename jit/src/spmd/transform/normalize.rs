@@ -49,6 +49,8 @@ pub(crate) struct Several {
     pub(crate) iterations: u32,
     /// The header of the other loop, which is left with the rest.
     pub(crate) rest: Block,
+    /// How often it is executed at most, if a loop of more iterations at once leaves no more.
+    pub(crate) at_most: Option<u32>,
 }
 
 impl NormalForm {

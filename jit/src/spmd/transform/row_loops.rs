@@ -11,6 +11,10 @@
 //! row are a vector, which is accessed whole ([rows](crate::spmd::vectorize::widen)). The loop must be one block that lanes leave
 //! together, after a number of iterations that is known before.
 //!
+//! On machines with longer registers, a piece of a row is as long as one, at most as a cache line: lines of many rows whose distance
+//! is a power of two replace each other in the first-level cache before their other elements are used. What is left of such
+//! iterations is executed four at once.
+//!
 //! In the code of a single lane (see [`super::one_lane`]), more iterations are executed at once, and every access to neighbouring
 //! elements counts.
 //!
@@ -34,8 +38,12 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::vectorize::widen::record_step;
 
-/// Iterations at once, for packs.
+/// Iterations at once, for packs, of what longer pieces leave.
 const ITERATIONS: i64 = 4;
+/// The shortest elements of rows that packs access in longer pieces.
+const LEAST_BYTES: i64 = 4;
+/// Bytes of the longest piece: a cache line.
+const LINE_BYTES: i64 = 64;
 /// The most iterations at once for a single lane, and the most instructions in them.
 const MAX_ITERATIONS: i64 = 16;
 const MAX_COPIES: i64 = 512;
@@ -52,16 +60,43 @@ const MAX_TESTED_GROWTH: i64 = 1 << 20;
 /// How many definitions deep addresses are looked through.
 const MAX_DEPTH: u32 = 24;
 
-/// Executes several iterations of row loops at once in a kernel, for packs of `lanes` lanes. `None` if it has no such loops.
-pub(crate) fn run(normal: &NormalForm, lanes: u32) -> Option<NormalForm> {
-    let loops: Vec<CountedLoop> =
-        normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data)).collect();
-    if lanes == 1 || !loops.iter().any(|counted| counted.walks(&normal.func)) {
+/// Executes several iterations of row loops at once in a kernel, for packs of `lanes` lanes in registers of so many bits. `None` if
+/// it has no such loops.
+pub(crate) fn run(normal: &NormalForm, lanes: u32, register_bits: u32) -> Option<NormalForm> {
+    if lanes == 1 {
+        return None;
+    }
+    let longest = i64::from(register_bits / 8).min(LINE_BYTES);
+    let long = run_within(normal, lanes, longest, |_| true)?;
+    let is_rest = |body: Block| {
+        long.several.values().any(|several| several.rest == body && i64::from(several.iterations) > ITERATIONS)
+    };
+    let Some(mut whole) = run_within(&long, lanes, PIECE_BYTES.into(), is_rest) else { return Some(long) };
+    for (header, several) in long.several {
+        let before = whole.several.values_mut().find(|other| other.rest == several.rest);
+        if let Some(before) = before {
+            before.at_most = Some(several.iterations / before.iterations - 1);
+        }
+        whole.several.insert(header, several);
+    }
+    Some(whole)
+}
+
+/// As [`run`], of the loops whose body `accepts` takes, in pieces of so many bytes at most.
+fn run_within(
+    normal: &NormalForm,
+    lanes: u32,
+    piece_bytes: i64,
+    accepts: impl Fn(Block) -> bool,
+) -> Option<NormalForm> {
+    let loops = normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data));
+    let loops: Vec<CountedLoop> = loops.filter(|counted| accepts(counted.body)).collect();
+    if !loops.iter().any(|counted| counted.walks(&normal.func)) {
         return None;
     }
     let divergence = normal.divergence(lanes, true);
-    let plans: Vec<RowPlan> =
-        loops.into_iter().filter_map(|counted| RowPlan::of(normal, &divergence, counted, lanes)).collect();
+    let plan = |counted: CountedLoop| RowPlan::of(normal, &divergence, counted, (lanes, piece_bytes));
+    let plans: Vec<RowPlan> = loops.into_iter().filter_map(plan).collect();
     if plans.is_empty() {
         return None;
     }
@@ -78,7 +113,7 @@ type SeveralLoops = Vec<(usize, Block, Several)>;
 pub(crate) fn run_one_lane(normal: &NormalForm, accepts: impl Fn(usize) -> bool) -> Option<(Function, SeveralLoops)> {
     let loops = normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data));
     let divergence = normal.divergence(1, true);
-    let plans = loops.filter_map(|counted| RowPlan::of(normal, &divergence, counted, 1));
+    let plans = loops.filter_map(|counted| RowPlan::of(normal, &divergence, counted, (1, PIECE_BYTES.into())));
     let mut func = normal.func.clone();
     let mut blocks = Vec::new();
     for (number, plan) in plans.enumerate() {
@@ -330,6 +365,8 @@ struct RowPlan {
     counted: CountedLoop,
     /// Iterations at once.
     iterations: i64,
+    /// Bytes of a vector that is accessed whole.
+    piece_bytes: u32,
     /// Whether the kernel has one lane.
     single: bool,
     /// The accesses to rows.
@@ -341,7 +378,12 @@ struct RowPlan {
 }
 
 impl RowPlan {
-    fn of(normal: &NormalForm, divergence: &Divergence, counted: CountedLoop, lanes: u32) -> Option<RowPlan> {
+    fn of(
+        normal: &NormalForm,
+        divergence: &Divergence,
+        counted: CountedLoop,
+        (lanes, piece_bytes): (u32, i64),
+    ) -> Option<RowPlan> {
         let func = &normal.func;
         let is_uniform = |value: Value| divergence.shape(value).is_uniform(Scope::Pack);
         if !is_uniform(counted.counter) || !is_uniform(counted.limit) {
@@ -397,11 +439,19 @@ impl RowPlan {
         }
         let rows: Vec<Access> = accesses.into_iter().filter(|access| access.is_row).collect();
         let single = lanes == 1;
+        let insts = func.layout.insts(counted.body).len() as i64;
         let mut iterations = ITERATIONS;
+        if let Some(widest) = rows.iter().map(Access::bytes).max().filter(|&bytes| !single && bytes >= LEAST_BYTES) {
+            // Transposed in squares.
+            iterations = (piece_bytes / widest).min(lanes.into()).max(ITERATIONS);
+            while iterations > ITERATIONS && iterations * insts > MAX_COPIES {
+                iterations /= 2;
+            }
+        }
         if single {
             let narrowest = rows.iter().map(Access::bytes).min().unwrap_or(1);
             iterations = (i64::from(PIECE_BYTES) / narrowest).clamp(ITERATIONS, MAX_ITERATIONS);
-            if iterations * func.layout.insts(counted.body).len() as i64 > MAX_COPIES {
+            if iterations * insts > MAX_COPIES {
                 return None;
             }
         }
@@ -413,7 +463,8 @@ impl RowPlan {
             extended.append(&mut own);
         }
         let possible = !rows.is_empty() && extended.len() <= MAX_EXTENSIONS;
-        possible.then_some(RowPlan { counted, iterations, single, rows, tests, extended })
+        let piece_bytes = piece_bytes as u32;
+        possible.then_some(RowPlan { counted, iterations, piece_bytes, single, rows, tests, extended })
     }
 
     /// Inserts the loop of several iterations before the loop, which remains for the rest. Returns its block.
@@ -476,7 +527,7 @@ impl RowPlan {
         let mut at = Builder::at_end(func, rest);
         let ended = at.icmp(IntCond::Eq, counter, limit);
         at.branch(ended, exit, BlockCall::new(body, &args));
-        Some((several, Several { iterations: self.iterations as u32, rest: body }))
+        Some((several, Several { iterations: self.iterations as u32, rest: body, at_most: None }))
     }
 
     /// Whether several iterations remain. Before the first ones, also whether the counter reaches its limit without wrapping.
@@ -627,7 +678,7 @@ impl RowPlan {
     fn pieces(&self, row: &Access) -> (Type, Vec<i64>) {
         // Vectors that are computed with are longer in the code of a single lane.
         let whole = self.iterations as u32;
-        let count = if self.single { whole } else { (PIECE_BYTES / row.ty.bytes()).min(whole) };
+        let count = if self.single { whole } else { (self.piece_bytes / row.ty.bytes()).min(whole) };
         let ty = row.ty.with_lanes(count);
         (ty, (0..self.iterations).step_by(count as usize).map(|first| first * row.bytes()).collect())
     }

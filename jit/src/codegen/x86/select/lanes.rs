@@ -78,6 +78,26 @@ fn interleaving(from: Type, lanes: &[u32]) -> Option<InstRow> {
     rows.iter().find(fits).map(|&(_, _, row)| row)
 }
 
+/// The pieces of 128 bits, as the immediate of the instruction that takes the first half of its result from one vector and the
+/// second from another, if lanes are such pieces.
+fn pieces(from: Type, lanes: &[u32]) -> Option<i64> {
+    let held = 16 / from.elem.bytes().max(1);
+    let count = from.lanes() / held;
+    if from.is_bool() || !(2..=4).contains(&count) || lanes.len() as u32 != from.lanes() {
+        return None;
+    }
+    let mut immediate = 0;
+    for (at, piece) in (0..).zip(lanes.chunks(held as usize)) {
+        let is_straight = piece[0].is_multiple_of(held) && piece.iter().zip(piece[0]..).all(|(&lane, at)| lane == at);
+        let own = (piece[0] / held).checked_sub(if at < count / 2 { 0 } else { count })?;
+        if !is_straight || own >= count {
+            return None;
+        }
+        immediate |= i64::from(own) << (at * count / 2);
+    }
+    Some(immediate)
+}
+
 impl Selector<'_> {
     pub(super) fn leaf_op(&mut self, op: LeafOp, inst: Inst) {
         use LeafOp as O;
@@ -511,6 +531,9 @@ impl Selector<'_> {
         }
         if let Some(row) = interleaving(from, &lanes).filter(|_| to.lanes() == count) {
             return self.v2(row, size(to), a, RegMem::Register(b));
+        }
+        if let Some(immediate) = pieces(from, &lanes).filter(|_| to.lanes() == count && self.level != Level::Avx2) {
+            return self.v2_imm(t::VSHUFI32X4, size(to), a, RegMem::Register(b), immediate);
         }
         self.permute(a, b, from, to, &lanes, alone)
     }

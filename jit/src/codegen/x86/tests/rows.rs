@@ -52,6 +52,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VEXTRACTI64X4,
         table::VINSERTI32X4,
         table::VINSERTI64X4,
+        table::VSHUFI32X4,
         table::VPEXTRB,
         table::VPEXTRW,
         table::VPEXTRQ,
@@ -62,6 +63,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VPBLENDD,
         table::VSHUFPS,
         table::VPERMQ_IMM,
+        table::VPERM2I128,
         table::VPEXTRD,
     ];
     let among = |rows: &[InstRow]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));

@@ -1,6 +1,8 @@
-//! Rows: OpenCL vectors of one register of 128 bits for each lane. Each is loaded whole, or stored, if scalars compute the addresses,
-//! and shuffles transpose blocks of as many lanes as a long register has. That takes a fraction of the time of a gather or
-//! scatter for each component.
+//! Rows: OpenCL vectors of 128, 256 or 512 bits for each lane. Each is loaded whole, or stored, if scalars compute the addresses,
+//! and shuffles transpose them. That takes a fraction of the time of a gather or scatter for each component.
+//!
+//! Rows of 128 bits are first joined to blocks of as many lanes as a long register has. Longer ones are transposed in squares of as
+//! many lanes as a row has elements: first the squares within 128 bits, then these as a whole.
 //!
 //! Left alone: accesses under masks. Whether a lane is active would have to be tested for each, which takes more time than gathers
 //! of two components each.
@@ -12,10 +14,15 @@ use super::Widener;
 use super::forms::{Packs, WideForm};
 use crate::spmd::analysis::shape::Scope;
 
-/// Bits of a row.
-const ROW_BITS: u32 = 128;
-/// Bits of the vectors that are transposed.
+/// Bits within which elements are interleaved, which are the shortest row.
+const PIECE_BITS: u32 = 128;
+/// Bits of the longest row, and of blocks of shorter ones.
 const BLOCK_BITS: u32 = 512;
+
+/// Whether the bits of a vector are those of a row.
+pub(crate) fn has_row_length(bits: u32) -> bool {
+    bits.is_power_of_two() && (PIECE_BITS..=BLOCK_BITS).contains(&bits)
+}
 
 /// The two halves of 128 bits.
 #[derive(Clone, Copy)]
@@ -36,7 +43,7 @@ impl Widener<'_> {
     /// Whether accesses of a type are rows.
     fn is_row(&self, ty: Type, mem: MemInfo) -> bool {
         let words = ty.elem.bits() == 32 || ty.elem.bits() == 64;
-        ty.bits() == ROW_BITS && words && !ty.is_ptr() && !mem.volatile && self.width >= ty.lanes()
+        has_row_length(ty.bits()) && words && !ty.is_ptr() && !mem.volatile && self.width >= ty.lanes()
     }
 
     /// The address of each lane's row, if accesses of `ty` are rows and scalars compute their addresses.
@@ -70,6 +77,12 @@ impl Widener<'_> {
     pub(super) fn load_rows(&mut self, addresses: &[Value], ty: Type, mem: MemInfo) -> Packs {
         let rows: Vec<Value> = addresses.iter().map(|&address| self.at().load(ty, address, mem)).collect();
         let count = ty.lanes() as usize;
+        if ty.bits() > PIECE_BITS {
+            let squares: Vec<Vec<Value>> = rows.chunks(count).map(|rows| self.transposed_square(rows)).collect();
+            let of_component =
+                |component: usize| squares.iter().map(|square| square[component]).collect::<Vec<Value>>();
+            return (0..count).map(|component| self.joined(&of_component(component))).collect();
+        }
         let block = (BLOCK_BITS / ty.elem.bits()).min(self.width) as usize;
         let mut packs: Vec<Vec<Value>> = vec![Vec::new(); count];
         for rows in rows.chunks(block) {
@@ -89,6 +102,16 @@ impl Widener<'_> {
     /// Stores a row for each lane.
     pub(super) fn store_rows(&mut self, addresses: &[Value], packs: &[Value], ty: Type, mem: MemInfo) {
         let count = ty.lanes();
+        if ty.bits() > PIECE_BITS {
+            for (square, addresses) in addresses.chunks(count as usize).enumerate() {
+                let first = square as u32 * count;
+                let parts: Vec<Value> = packs.iter().map(|&pack| self.part_of(pack, first, count)).collect();
+                for (&address, row) in addresses.iter().zip(self.transposed_square(&parts)) {
+                    self.at().store(address, row, mem);
+                }
+            }
+            return;
+        }
         let block = (BLOCK_BITS / ty.elem.bits()).min(self.width);
         for first in (0..self.width).step_by(block as usize) {
             let parts: Vec<Value> = packs.iter().map(|&pack| self.part_of(pack, first, block)).collect();
@@ -144,10 +167,52 @@ impl Widener<'_> {
         }
     }
 
+    /// Transposes vectors with as many elements as there are vectors, which are longer than 128 bits.
+    fn transposed_square(&mut self, vectors: &[Value]) -> Vec<Value> {
+        let ty = self.out.dfg.ty(vectors[0]);
+        let held = (PIECE_BITS / ty.elem.bits()) as usize;
+        // Of each group, the vector `c` has the elements `c`, `c + held`, ... of its rows in its pieces.
+        let groups: Vec<SmallVec<[Value; 4]>> = vectors.chunks(held).map(|group| self.transposed(group)).collect();
+        let mut columns = vec![vectors[0]; vectors.len()];
+        for c in 0..held {
+            let every: Vec<Value> = groups.iter().map(|group| group[c]).collect();
+            for (piece, column) in self.transposed_pieces(&every).into_iter().enumerate() {
+                columns[piece * held + c] = column;
+            }
+        }
+        columns
+    }
+
+    /// Transposes the pieces of 128 bits of two or four vectors with as many pieces.
+    fn transposed_pieces(&mut self, vectors: &[Value]) -> SmallVec<[Value; 4]> {
+        match *vectors {
+            [a, b] => (0..2).map(|piece| self.pieces_of(a, b, &[piece, piece + 2])).collect(),
+            [a, b, c, d] => {
+                let mut all = SmallVec::from_slice(&[a; 4]);
+                for odd in 0..2 {
+                    let ab = self.pieces_of(a, b, &[odd, odd + 2, odd + 4, odd + 6]);
+                    let cd = self.pieces_of(c, d, &[odd, odd + 2, odd + 4, odd + 6]);
+                    all[odd] = self.pieces_of(ab, cd, &[0, 2, 4, 6]);
+                    all[odd + 2] = self.pieces_of(ab, cd, &[1, 3, 5, 7]);
+                }
+                all
+            }
+            ref other => unreachable!("broken invariant: rows of {} pieces", other.len()),
+        }
+    }
+
+    /// Pieces of 128 bits of two vectors, numbered through both.
+    fn pieces_of(&mut self, a: Value, b: Value, pieces: &[usize]) -> Value {
+        let held = PIECE_BITS / self.out.dfg.ty(a).elem.bits();
+        let lanes: SmallVec<[u8; 64]> =
+            pieces.iter().flat_map(|&piece| (0..held).map(move |at| (piece as u32 * held + at) as u8)).collect();
+        self.at().shuffle(a, b, &lanes)
+    }
+
     /// From each 128 bits of two vectors one half, whose elements alternate in groups of `unit`.
     fn interleaved_halves(&mut self, a: Value, b: Value, unit: u32, half: Half) -> Value {
         let ty = self.out.dfg.ty(a);
-        let held = ROW_BITS / ty.elem.bits();
+        let held = PIECE_BITS / ty.elem.bits();
         let offset = match half {
             Half::Low => 0,
             Half::High => held / 2,

@@ -25,6 +25,23 @@ fn blend_row(bytes: u32) -> InstRow {
     }
 }
 
+/// The halves of two vectors of 256 bits, as the immediate of the instruction that puts two of them together, if lanes are such
+/// halves.
+fn halves(from: Type, lanes: &[u32]) -> Option<i64> {
+    let half = from.lanes() / 2;
+    if from.elem.bits() * from.lanes() != 256 || lanes.len() as u32 != from.lanes() {
+        return None;
+    }
+    let mut immediate = 0;
+    for (at, lanes) in lanes.chunks(half as usize).enumerate() {
+        if !lanes[0].is_multiple_of(half) || !lanes.iter().zip(lanes[0]..).all(|(&lane, at)| lane == at) {
+            return None;
+        }
+        immediate |= i64::from(lanes[0] / half) << (4 * at);
+    }
+    Some(immediate)
+}
+
 impl Selector<'_> {
     /// 32-bit words of a register by number.
     pub(super) fn permuted_words(&mut self, a: VReg, words: &[u64; 8]) -> VReg {
@@ -178,6 +195,9 @@ impl Selector<'_> {
             }
             let second = self.permute_to_bytes(b, bytes, size, &second);
             return self.v2(t::VPORD, size, first, RegMem::Register(second));
+        }
+        if let Some(immediate) = halves(from, lanes).filter(|_| !alone && size == OperandSize::Y) {
+            return self.v2_imm(t::VPERM2I128, size, a, RegMem::Register(b), immediate);
         }
         if !alone
             && size == OperandSize::Y
