@@ -11,10 +11,13 @@
 use regalloc2::{
     Block, Function, Inst, InstRange, Operand, OperandConstraint, OperandKind, PReg, PRegSet, RegClass, VReg,
 };
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::Level;
 use super::encode::{InstFormat, InstRow, OperandSize};
 use super::pool::PoolOffset;
+use super::table::{KMOVQ, MOV, VMOVAPS};
 
 /// Scalar integers, addresses, Booleans.
 pub(super) const GPR: RegClass = RegClass::Int;
@@ -174,6 +177,30 @@ pub(super) struct MachInst {
 }
 
 impl MachInst {
+    /// The instruction that copies a whole register.
+    pub(super) fn copy(to: VReg, from: VReg, level: Level) -> MachInst {
+        let vector = if level == Level::Avx2 { VMOVAPS.as_vex() } else { VMOVAPS };
+        let (row, size) = match to.class() {
+            GPR => (MOV, OperandSize::S64),
+            ZMM => (vector, OperandSize::vector(8 * level.vector_bytes())),
+            MASK => (KMOVQ, OperandSize::X),
+        };
+        let plain = RowInst {
+            row,
+            size,
+            reg: RegField::Operand(0),
+            second: None,
+            source: RmField::Operand(1),
+            mask: None,
+            zeroing: false,
+            broadcast: false,
+            immediate: None,
+            locked: false,
+        };
+        let operands = SmallVec::from_iter([Operand::reg_def(to), Operand::reg_use(from)]);
+        MachInst { kind: InstKind::Row(plain), operands, clobbers: PRegSet::empty(), loc: clift_kir::Loc::default() }
+    }
+
     /// The instruction that defines a register, restricted to the lanes of a mask. The other lanes come from the register
     /// `others`, which the result overwrites, or are zero. `None` if the instruction has no masked form.
     pub(super) fn masked(
@@ -314,10 +341,10 @@ pub(super) struct MachFunc {
 #[derive(Debug)]
 pub(super) struct LaidOutBlock {
     pub(super) range: InstRange,
-    params: Vec<VReg>,
+    pub(super) params: Vec<VReg>,
     pub(super) succs: Vec<Block>,
     preds: Vec<Block>,
-    args: Vec<Vec<VReg>>,
+    pub(super) args: Vec<Vec<VReg>>,
 }
 
 impl MachFunc {
@@ -383,6 +410,27 @@ impl MachFunc {
             for value in block.params.iter_mut().chain(block.args.iter_mut().flatten()) {
                 *value = renumbered(*value);
             }
+        }
+    }
+
+    /// A new value.
+    pub(super) fn fresh(&mut self, class: RegClass) -> VReg {
+        let value = VReg::new(self.vregs, class);
+        self.vregs += 1;
+        value
+    }
+
+    /// Inserts instructions before the last ones of blocks.
+    pub(super) fn insert_at_ends(&mut self, mut inserted: FxHashMap<Block, Vec<MachInst>>) {
+        let old = std::mem::take(&mut self.insts);
+        let mut old = old.into_iter();
+        for (at, block) in self.blocks.iter_mut().enumerate() {
+            let first = Inst::new(self.insts.len());
+            let count = block.range.len();
+            self.insts.extend(old.by_ref().take(count.saturating_sub(1)));
+            self.insts.extend(inserted.remove(&Block::new(at)).unwrap_or_default());
+            self.insts.extend(old.by_ref().take(count.min(1)));
+            block.range = InstRange::new(first, Inst::new(self.insts.len()));
         }
     }
 

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | capabilities | `caps` | ops that the legalizer leaves unchanged |
 //! | selection | `select` | instructions (`code`) over virtual registers; they are rows of the `table` |
+//! | live ranges | `liveness`, `loop_values` | copies for loops whose values fit the registers |
 //! | allocation | `allocator` | physical registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, followed by the constants (`pool`) |
 //!
@@ -19,6 +20,8 @@ mod caps;
 mod code;
 mod emit;
 mod encode;
+mod liveness;
+mod loop_values;
 mod oracle;
 mod pool;
 mod select;

@@ -77,11 +77,10 @@ pub(crate) fn estimate_long(
     let interleaved = Interleaved::new(&normal.func, &plan.order);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
-    let (iterations, branches) = (iterations(normal, long), branches(normal));
+    let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal));
     let lanes = f64::from(lanes);
     let longest = plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id))).collect();
-    let model =
-        ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, iterations, longest };
+    let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, longest };
     let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
     // The probability that a lane executes a block of the pack's path.
@@ -90,7 +89,7 @@ pub(crate) fn estimate_long(
     for &block in &plan.order {
         let own = model.lane_share(block, &share, &plan);
         share[block] = own;
-        let frequency = model.frequency(block);
+        let frequency = frequencies.of(normal, block);
         let divergence_factor = model.divergence_factor(block);
         let executed = COHERENT * own + (1.0 - COHERENT) * (own * model.lanes).min(1.0);
         let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
@@ -151,27 +150,43 @@ fn carried_through_memory(normal: &NormalForm) -> Vec<Block> {
     carried.into_values().collect()
 }
 
-/// How many iterations each loop is assumed to have.
-fn iterations(normal: &NormalForm, long: &FxHashSet<Block>) -> FxHashMap<LoopId, f64> {
+/// How often blocks are executed, relative to the kernel.
+pub(super) struct Frequencies {
+    /// How many iterations each loop is assumed to have.
+    iterations: FxHashMap<LoopId, f64>,
+}
+
+impl Frequencies {
+    /// Where the loops with the headers `long` have many iterations; see [`estimate_long`].
+    pub(super) fn new(normal: &NormalForm, long: &FxHashSet<Block>) -> Frequencies {
+        Frequencies { iterations: normal.loops.iter().map(|(id, _)| (id, iterations(normal, long, id))).collect() }
+    }
+
+    pub(super) fn of(&self, normal: &NormalForm, block: Block) -> f64 {
+        let loops = &normal.loops;
+        let around = iter::successors(loops.innermost(block), |&id| loops.get(id).parent);
+        around.map(|id| self.iterations[&id]).take(MAX_DEPTH).product()
+    }
+}
+
+/// How many iterations a loop is assumed to have.
+fn iterations(normal: &NormalForm, long: &FxHashSet<Block>, id: LoopId) -> f64 {
     let NormalForm { func, cfg, dom, loops, several, .. } = normal;
-    let of_loop = |id: LoopId| {
-        let limits = (u64::from(ITERATIONS), u64::from(LONG_ITERATIONS));
-        let expected = || trip_count::expected(func, (cfg, dom, loops), id, limits).map(|iterations| iterations as f64);
-        let header = loops.get(id).header;
-        if several.values().any(|several| several.rest == header) {
-            // What is left of many iterations does not count.
-            if long.contains(&header) { 0.0 } else { f64::from(ITERATIONS) }
-        } else if let Some(most) = several.get(&header).and_then(|several| several.at_most) {
-            if several.get(&header).is_some_and(|several| long.contains(&several.rest)) { 0.0 } else { most.into() }
-        } else if let Some(several) = several.get(&header).filter(|several| long.contains(&several.rest)) {
-            f64::from(LONG_ITERATIONS) / f64::from(several.iterations)
-        } else if long.contains(&header) {
-            LONG_ITERATIONS.into()
-        } else {
-            expected().unwrap_or(ITERATIONS.into())
-        }
-    };
-    loops.iter().map(|(id, _)| (id, of_loop(id))).collect()
+    let limits = (u64::from(ITERATIONS), u64::from(LONG_ITERATIONS));
+    let expected = || trip_count::expected(func, (cfg, dom, loops), id, limits).map(|iterations| iterations as f64);
+    let header = loops.get(id).header;
+    if several.values().any(|several| several.rest == header) {
+        // What is left of many iterations does not count.
+        if long.contains(&header) { 0.0 } else { f64::from(ITERATIONS) }
+    } else if let Some(most) = several.get(&header).and_then(|several| several.at_most) {
+        if several.get(&header).is_some_and(|several| long.contains(&several.rest)) { 0.0 } else { most.into() }
+    } else if let Some(several) = several.get(&header).filter(|several| long.contains(&several.rest)) {
+        f64::from(LONG_ITERATIONS) / f64::from(several.iterations)
+    } else if long.contains(&header) {
+        LONG_ITERATIONS.into()
+    } else {
+        expected().unwrap_or(ITERATIONS.into())
+    }
 }
 
 /// The iterations of the longest of a pack's lanes in a divergent loop, relative to the average one: more if values from memory
@@ -214,8 +229,6 @@ struct ThroughputModel<'a> {
     branches: SecondaryMap<Block, BranchFacts>,
     lanes: f64,
     machine: &'a Machine,
-    /// See [`iterations`].
-    iterations: FxHashMap<LoopId, f64>,
     /// Of each divergent loop, the iterations of the longest lane, relative to the average one.
     longest: FxHashMap<LoopId, f64>,
 }
@@ -277,13 +290,6 @@ impl ThroughputModel<'_> {
         } else {
             1.0
         }
-    }
-
-    /// How often a block is executed, relative to the kernel.
-    fn frequency(&self, block: Block) -> f64 {
-        let loops = &self.normal.loops;
-        let around = iter::successors(loops.innermost(block), |&id| loops.get(id).parent);
-        around.map(|id| self.iterations[&id]).take(MAX_DEPTH).product()
     }
 
     /// Divergent loops around a block run as long as the longest lane.

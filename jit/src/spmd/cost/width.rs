@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use super::recurrence;
 use super::register_pressure;
-use super::throughput::{Costs, estimate, estimate_long};
+use super::throughput::{Costs, Frequencies, estimate, estimate_long};
 use crate::passes::Globals;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
@@ -142,11 +142,12 @@ impl Width {
         }
         if !sub_groups
             && let Some(bits) = long_vectors(&normal.func, machine)
-            && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine) > machine.registers
+            && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine)
+                > machine.registers * machine.register_bits / bits.min(machine.register_bits)
         {
             return Width::Scalar(format!("its vectors, of {bits} bits on average, fill the registers"));
         }
-        let waits = has_recurrence_bound_loops(&normal, lanes, machine) || has_chains(&normal, lanes, machine);
+        let waits = Waits::new(&normal, lanes, machine).any();
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
         let mut costs = chosen.costs();
         // Long registers are full without more lanes.
@@ -388,33 +389,62 @@ fn uses_other_dimensions(func: &Function) -> bool {
     })
 }
 
-/// Whether a kernel has recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without loops
-/// overlap by themselves.
-fn has_recurrence_bound_loops(normal: &NormalForm, lanes: u32, machine: &Machine) -> bool {
-    let NormalForm { func, cfg, loops, .. } = normal;
-    let doubled = 2 * lanes;
-    // Operations executed lane by lane are limited only by themselves.
-    let is_per_lane = |&inst: &Inst| how(func.dfg.inst(inst).op) == How::PerLane;
-    let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
-    doubled <= MAX_LANES
-        && loops.iter().next().is_some()
-        && !in_loops.flat_map(|&block| func.layout.insts(block)).any(is_per_lane)
-        && recurrence::is_recurrence_bound(normal, &normal.divergence(lanes, true), lanes, machine)
-        && register_pressure::estimate(normal, &normal.divergence(doubled, true), doubled, machine) <= machine.registers
+/// Whether a kernel waits for results so that twice the usual lanes would fill the time.
+struct Waits<'a> {
+    normal: &'a NormalForm,
+    lanes: u32,
+    machine: &'a Machine,
+    divergence: OnceCell<Divergence>,
+    /// In packs of twice the lanes.
+    doubled: OnceCell<Divergence>,
 }
 
-/// Whether a kernel has long chains of operations, and the values of twice as many lanes fit [`CHAIN_REGISTERS`]. Kernels of several
-/// dimensions are launched in shorter rows.
-fn has_chains(normal: &NormalForm, lanes: u32, machine: &Machine) -> bool {
-    let doubled = 2 * lanes;
-    let is_per_lane = |&inst: &Inst| how(normal.func.dfg.inst(inst).op) == How::PerLane;
-    let mut insts = normal.cfg.rpo().iter().flat_map(|&block| normal.func.layout.insts(block));
-    let pressure = || register_pressure::estimate_varying(normal, &normal.divergence(doubled, true), doubled, machine);
-    doubled <= MAX_LANES
-        && !uses_other_dimensions(&normal.func)
-        && !insts.any(is_per_lane)
-        && recurrence::is_chain_bound(normal, &normal.divergence(lanes, true), lanes, machine)
-        && f64::from(pressure()) <= CHAIN_REGISTERS * f64::from(machine.registers)
+impl<'a> Waits<'a> {
+    fn new(normal: &'a NormalForm, lanes: u32, machine: &'a Machine) -> Waits<'a> {
+        Waits { normal, lanes, machine, divergence: OnceCell::new(), doubled: OnceCell::new() }
+    }
+
+    fn any(&self) -> bool {
+        2 * self.lanes <= MAX_LANES && (self.in_loops() || self.in_chains())
+    }
+
+    fn divergence(&self) -> &Divergence {
+        self.divergence.get_or_init(|| self.normal.divergence(self.lanes, true))
+    }
+
+    fn doubled(&self) -> &Divergence {
+        self.doubled.get_or_init(|| self.normal.divergence(2 * self.lanes, true))
+    }
+
+    /// Operations executed lane by lane are limited only by themselves.
+    fn is_per_lane(&self, inst: Inst) -> bool {
+        how(self.normal.func.dfg.inst(inst).op) == How::PerLane
+    }
+
+    /// Whether there are recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without loops
+    /// overlap by themselves, if they are short.
+    fn in_loops(&self) -> bool {
+        let NormalForm { func, cfg, loops, .. } = self.normal;
+        let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
+        let doubled = 2 * self.lanes;
+        loops.iter().next().is_some()
+            && !in_loops.flat_map(|&block| func.layout.insts(block)).any(|&inst| self.is_per_lane(inst))
+            && recurrence::is_recurrence_bound(self.normal, self.divergence(), self.lanes, self.machine)
+            && register_pressure::estimate(self.normal, self.doubled(), doubled, self.machine) <= self.machine.registers
+    }
+
+    /// Whether there are long chains of operations, and the values of twice as many lanes fit [`CHAIN_REGISTERS`]. Kernels of several
+    /// dimensions are launched in shorter rows.
+    fn in_chains(&self) -> bool {
+        let NormalForm { func, cfg, .. } = self.normal;
+        let mut insts = cfg.rpo().iter().flat_map(|&block| func.layout.insts(block));
+        let pressure =
+            || register_pressure::estimate_varying(self.normal, self.doubled(), 2 * self.lanes, self.machine);
+        !uses_other_dimensions(func)
+            && !insts.any(|&inst| self.is_per_lane(inst))
+            && recurrence::is_chain_bound(self.normal, self.divergence(), self.lanes, self.machine)
+            && f64::from(pressure()) <= CHAIN_REGISTERS * f64::from(self.machine.registers)
+    }
 }
 
 /// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.
@@ -443,7 +473,7 @@ const WORTHWHILE_LONG: f64 = 1.5;
 const LONG_SCATTERED: f64 = 50_000.0;
 
 /// How many times as much a block counts that is always executed as one that a branch may skip.
-const SKIPPABLE_WEIGHT: usize = 4;
+const SKIPPABLE_WEIGHT: f64 = 4.0;
 
 /// The average length of the values that a kernel computes, in bits, if most fill half of a vector register at least, and such a
 /// register is longer than the common ones: lanes would only multiply the registers that each value takes.
@@ -483,18 +513,22 @@ fn fitting_lanes(normal: &NormalForm) -> Option<u32> {
 fn dominant_element_bits(normal: &NormalForm) -> u32 {
     let NormalForm { func, cfg, dom, loops, .. } = normal;
     let post = DomTree::post(cfg);
-    let (mut narrow, mut wide) = (0usize, 0usize);
+    let frequencies = Frequencies::new(normal, &FxHashSet::default());
+    let (mut narrow, mut wide) = (0.0, 0.0);
     // Cold paths of functions are long, and may compute with doubles.
     for &block in func.layout.blocks().iter().filter(|&&block| !func.layout.is_cold(block)) {
         // Blocks that a branch may skip count less.
         let level = loops.innermost(block);
         let skippable = dom.parent(block).is_some_and(|at| loops.innermost(at) == level && !post.dominates(block, at));
-        let weight = if skippable { 1 } else { SKIPPABLE_WEIGHT };
+        let weight = if skippable { 1.0 } else { SKIPPABLE_WEIGHT };
+        let frequency = frequencies.of(normal, block);
         for &inst in func.layout.insts(block) {
             for &value in func.dfg.results(inst) {
                 match func.dfg.ty(value).elem {
-                    Elem::F64 => wide += weight,
-                    Elem::I8 | Elem::I16 | Elem::I32 | Elem::F16 | Elem::F32 => narrow += weight,
+                    Elem::F64 => wide += weight * frequency,
+                    Elem::F16 | Elem::F32 => narrow += weight * frequency,
+                    // In loops, many are counters and indices, which lanes share.
+                    Elem::I8 | Elem::I16 | Elem::I32 => narrow += weight,
                     Elem::B1 | Elem::I64 | Elem::Ptr(_) => {}
                 }
             }

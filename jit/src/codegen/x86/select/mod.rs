@@ -47,6 +47,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Level;
 use super::code::{self, ARGUMENTS, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
 use super::encode::{InstRow, OperandSize};
+use super::loop_values;
 use super::pool::ConstantPool;
 use super::table as t;
 use crate::codegen::data::ProgramData;
@@ -97,7 +98,9 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected
     selector.function();
     let Selector { mut blocks, order, vregs, pool, variables, .. } = selector;
     code::remove_dead_instructions(&mut blocks, &order, vregs);
-    Selected { code: MachFunc::new(blocks, &order, vregs, level.vector_bytes()), pool, variables }
+    let mut code = MachFunc::new(blocks, &order, vregs, level.vector_bytes());
+    loop_values::split_at_loops(&mut code, level);
+    Selected { code, pool, variables }
 }
 
 /// An address in the form of a memory operand.
