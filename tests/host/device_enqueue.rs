@@ -16,7 +16,7 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_context, cl_device_id, cl_int};
 
 use clift_tests::raw;
-use clift_tests::session::{Session, session};
+use clift_tests::session::session;
 
 /// `CL_QUEUE_DEVICE_DEFAULT`
 const DEVICE_DEFAULT: u32 = 0x1095;
@@ -41,6 +41,7 @@ fn create(context: &Context, properties: u64, size: Option<u64>) -> Result<cl_co
 /// A context of its own, with a default queue on the device: tests run concurrently, and the default belongs to the context.
 struct OnDevice {
     context: Context,
+    /// Null if there is none.
     default: cl_command_queue,
 }
 
@@ -49,6 +50,11 @@ impl OnDevice {
         let context = Context::from_device(&session().device).expect("a context");
         let default = create(&context, PROPERTIES | CL_QUEUE_ON_DEVICE_DEFAULT, size).expect("a default queue");
         Self { context, default }
+    }
+
+    fn without_default() -> Self {
+        let context = Context::from_device(&session().device).expect("a context");
+        Self { context, default: std::ptr::null_mut() }
     }
 
     fn build(&self, source: &str, options: &str) -> Program {
@@ -91,6 +97,9 @@ impl OnDevice {
 
 impl Drop for OnDevice {
     fn drop(&mut self) {
+        if self.default.is_null() {
+            return;
+        }
         // SAFETY: the queue is released once.
         unsafe { queues::release_command_queue(self.default) }.expect("a release");
     }
@@ -587,22 +596,10 @@ fn wrong_device_queues_are_refused() {
 
 #[test]
 fn without_a_default_queue_there_is_none() {
-    let session: &Session = session();
     let source = "kernel void k(global int *out) {
         queue_t q = get_default_queue();
         out[0] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ^{ out[1] = 1; });
     }";
-    let (_program, kernel) = session.kernel(source, "-cl-std=CL3.0 -g", "k");
-    let queue = session.queue();
-    let mut out = [UNSET; 2];
-    // SAFETY: the argument is the one the kernel declares; reads and writes block.
-    unsafe {
-        let mut buffer =
-            Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, 2, std::ptr::null_mut()).expect("a buffer");
-        queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, &out, &[]).expect("a write");
-        let mut launch = ExecuteKernel::new(&kernel);
-        launch.set_arg(&buffer).set_global_work_size(1).enqueue_nd_range(&queue).expect("a launch");
-        queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, &mut out, &[]).expect("a read");
-    }
+    let (out, _) = OnDevice::without_default().run(source, "-g", 1, 2);
     assert_eq!(out, [-102, UNSET]);
 }
