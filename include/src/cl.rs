@@ -33,6 +33,21 @@ pub const CL_DEVICE_CONFIGURATION_CLIFT: cl_device_info = 0xC11F_0001;
 /// Channel data type: four channels, ABGR, of 2, 10, 10 and 10 bits.
 pub const CL_UNORM_INT_2_101010_EXT: cl_uint = 0x10E5;
 
+// cl_ext_image_unsigned_10x6_12x4_14x2: OpenCL-Headers, CL/cl_ext.h.
+
+/// Channel data type: normalized numbers in the upper 10 of 16 bits.
+pub const CL_UNORM_INT10X6_EXT: cl_uint = 0x10E1;
+/// Channel data type: unsigned integers in the upper 10 of 16 bits.
+pub const CL_UNSIGNED_INT10X6_EXT: cl_uint = 0x10E6;
+/// Channel data type: unsigned integers in the upper 12 of 16 bits.
+pub const CL_UNSIGNED_INT12X4_EXT: cl_uint = 0x10E7;
+/// Channel data type: unsigned integers in the upper 14 of 16 bits.
+pub const CL_UNSIGNED_INT14X2_EXT: cl_uint = 0x10E8;
+/// Channel data type: normalized numbers in the upper 12 of 16 bits.
+pub const CL_UNORM_INT12X4_EXT: cl_uint = 0x10E9;
+/// Channel data type: normalized numbers in the upper 14 of 16 bits.
+pub const CL_UNORM_INT14X2_EXT: cl_uint = 0x10EA;
+
 // cl_ext_float_atomics: OpenCL-Headers, CL/cl_ext.h.
 
 /// The atomic floating-point operations that a device supports.

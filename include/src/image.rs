@@ -11,9 +11,10 @@
 use crate::cl::{
     CL_A, CL_ABGR, CL_ARGB, CL_BGRA, CL_DEPTH, CL_FLOAT, CL_HALF_FLOAT, CL_INTENSITY, CL_LUMINANCE, CL_R, CL_RA, CL_RG,
     CL_RGB, CL_RGBA, CL_SIGNED_INT8, CL_SIGNED_INT16, CL_SIGNED_INT32, CL_SNORM_INT8, CL_SNORM_INT16,
-    CL_UNORM_INT_2_101010_EXT, CL_UNORM_INT_101010, CL_UNORM_INT_101010_2, CL_UNORM_INT8, CL_UNORM_INT16,
-    CL_UNORM_SHORT_555, CL_UNORM_SHORT_565, CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32, CL_sBGRA, CL_sRGBA,
-    cl_uint,
+    CL_UNORM_INT_2_101010_EXT, CL_UNORM_INT_101010, CL_UNORM_INT_101010_2, CL_UNORM_INT8, CL_UNORM_INT10X6_EXT,
+    CL_UNORM_INT12X4_EXT, CL_UNORM_INT14X2_EXT, CL_UNORM_INT16, CL_UNORM_SHORT_555, CL_UNORM_SHORT_565,
+    CL_UNSIGNED_INT8, CL_UNSIGNED_INT10X6_EXT, CL_UNSIGNED_INT12X4_EXT, CL_UNSIGNED_INT14X2_EXT, CL_UNSIGNED_INT16,
+    CL_UNSIGNED_INT32, CL_sBGRA, CL_sRGBA, cl_uint,
 };
 
 /// Maximum number of mip levels.
@@ -247,6 +248,9 @@ pub struct Layout {
     pub fields: [Field; 4],
     /// Number of fields.
     pub count: usize,
+    /// Bits of a field's location in memory if each field has one of its own: 8, 16 or 32, and at least the field's bits, which are the
+    /// upper ones. `None` if the fields are packed.
+    pub location: Option<u32>,
     /// The sources of red, green, blue and alpha in a read. For the border colour all fields are zero.
     pub sources: [Source; 4],
     /// Whether red, green and blue are sRGB-encoded.
@@ -281,6 +285,8 @@ struct DataType {
 enum Bits {
     /// The number of bits of each field.
     Each(u32),
+    /// The number of bits of each field, which is in the upper bits of a location of 16 bits.
+    Upper(u32),
     /// A packed element: its bytes, and the fields (lowest bit, number of bits) in the order of the channels.
     Packed(u32, &'static [(u32, u32)]),
 }
@@ -300,8 +306,15 @@ const COMMON: &[cl_uint] = &[
     CL_HALF_FLOAT,
     CL_FLOAT,
 ];
-/// Types for four channels in other orders.
-const SWAPPED: &[cl_uint] = &[CL_UNORM_INT8, CL_SNORM_INT8, CL_SNORM_INT16, CL_SIGNED_INT8, CL_UNSIGNED_INT8];
+/// Types in the upper bits of 16, for red, red and green, and all four channels.
+const UPPER: &[cl_uint] = &[
+    CL_UNORM_INT10X6_EXT,
+    CL_UNORM_INT12X4_EXT,
+    CL_UNORM_INT14X2_EXT,
+    CL_UNSIGNED_INT10X6_EXT,
+    CL_UNSIGNED_INT12X4_EXT,
+    CL_UNSIGNED_INT14X2_EXT,
+];
 /// Types for intensity and luminance.
 const GRAY: &[cl_uint] = &[CL_UNORM_INT8, CL_UNORM_INT16, CL_SNORM_INT8, CL_SNORM_INT16, CL_HALF_FLOAT, CL_FLOAT];
 /// Types for three channels.
@@ -309,7 +322,8 @@ const PACKED: &[cl_uint] = &[CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_IN
 
 /// All channel orders with the types that are supported for them.
 ///
-/// Not supported: orders whose elements would have three bytes (`CL_sRGB`, `CL_RGx`), and those with an unused channel (`CL_Rx`,
+/// Not supported: orders whose elements would have three channels of the same size (`CL_sRGB`, `CL_RGx`), because the number of bits
+/// of an element has to be a power of two, and those with an unused channel (`CL_Rx`,
 /// `CL_RGBx`, `CL_sRGBx`), for which specification and conformance tests differ: the former has a transparent border colour and
 /// two channels for `CL_Rx`, the latter expect an opaque border colour and one channel.
 const ORDERS: &[Order] = {
@@ -329,13 +343,16 @@ const ORDERS: &[Order] = {
     &[
         order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], COMMON),
         order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], &[CL_UNORM_INT_101010_2]),
-        order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], SWAPPED),
-        order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], SWAPPED),
-        order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], SWAPPED),
+        order(CL_RGBA, &[R, G, B, A], [F(0), F(1), F(2), F(3)], UPPER),
+        order(CL_BGRA, &[B, G, R, A], [F(2), F(1), F(0), F(3)], COMMON),
+        order(CL_ARGB, &[A, R, G, B], [F(1), F(2), F(3), F(0)], COMMON),
+        order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], COMMON),
         order(CL_ABGR, &[A, B, G, R], [F(3), F(2), F(1), F(0)], &[CL_UNORM_INT_2_101010_EXT]),
         order(CL_R, &[R], [F(0), Zero, Zero, One], COMMON),
+        order(CL_R, &[R], [F(0), Zero, Zero, One], UPPER),
         order(CL_A, &[A], [Zero, Zero, Zero, F(0)], COMMON),
         order(CL_RG, &[R, G], [F(0), F(1), Zero, One], COMMON),
+        order(CL_RG, &[R, G], [F(0), F(1), Zero, One], UPPER),
         order(CL_RA, &[R, A], [F(0), Zero, Zero, F(1)], COMMON),
         order(CL_RGB, &[R, G, B], [F(0), F(1), F(2), One], PACKED),
         order(CL_INTENSITY, &[R], [F(0), F(0), F(0), F(0)], GRAY),
@@ -351,6 +368,9 @@ const TYPES: &[DataType] = {
     use Encoding::{Float, Sint, Snorm, Uint, Unorm};
     const fn each(data_type: cl_uint, encoding: Encoding, bits: u32) -> DataType {
         DataType { data_type, encoding, bits: Bits::Each(bits) }
+    }
+    const fn upper(data_type: cl_uint, encoding: Encoding, bits: u32) -> DataType {
+        DataType { data_type, encoding, bits: Bits::Upper(bits) }
     }
     const fn packed(data_type: cl_uint, bytes: u32, fields: &'static [(u32, u32)]) -> DataType {
         DataType { data_type, encoding: Unorm, bits: Bits::Packed(bytes, fields) }
@@ -368,6 +388,12 @@ const TYPES: &[DataType] = {
         each(CL_UNSIGNED_INT32, Uint, 32),
         each(CL_HALF_FLOAT, Float, 16),
         each(CL_FLOAT, Float, 32),
+        upper(CL_UNORM_INT10X6_EXT, Unorm, 10),
+        upper(CL_UNORM_INT12X4_EXT, Unorm, 12),
+        upper(CL_UNORM_INT14X2_EXT, Unorm, 14),
+        upper(CL_UNSIGNED_INT10X6_EXT, Uint, 10),
+        upper(CL_UNSIGNED_INT12X4_EXT, Uint, 12),
+        upper(CL_UNSIGNED_INT14X2_EXT, Uint, 14),
         packed(CL_UNORM_SHORT_565, 2, &[(11, 5), (5, 6), (0, 5)]),
         packed(CL_UNORM_SHORT_555, 2, &[(10, 5), (5, 5), (0, 5)]),
         packed(CL_UNORM_INT_101010, 4, &[(20, 10), (10, 10), (0, 10)]),
@@ -402,12 +428,19 @@ impl Format {
         for (i, &holds) in row.holds.iter().enumerate() {
             let (bit, bits) = match data.bits {
                 Bits::Each(bits) => (i as u32 * bits, bits),
+                Bits::Upper(bits) => (i as u32 * 16 + 16 - bits, bits),
                 Bits::Packed(_, places) => places[i],
             };
             fields[i] = Field { bit, bits, holds };
         }
+        let location = match data.bits {
+            Bits::Each(bits) => Some(bits),
+            Bits::Upper(_) => Some(16),
+            Bits::Packed(..) => None,
+        };
         let bytes = match data.bits {
             Bits::Each(bits) => bits / 8 * row.holds.len() as u32,
+            Bits::Upper(_) => 2 * row.holds.len() as u32,
             Bits::Packed(bytes, _) => bytes,
         };
         Some(Layout {
@@ -415,6 +448,7 @@ impl Format {
             encoding: data.encoding,
             fields,
             count: row.holds.len(),
+            location,
             sources: row.sources,
             srgb: row.srgb,
         })
@@ -441,6 +475,12 @@ mod tests {
                 taken.checked_ilog2().is_some_and(|top| top < layout.bytes * 8),
                 "{format:?}: fields leave the element"
             );
+            if let Some(bits) = layout.location {
+                assert_eq!(bits * layout.count as u32, layout.bytes * 8, "{format:?}");
+                for (field, end) in layout.fields().iter().zip((1..).map(|end| end * bits)) {
+                    assert!(field.bit + field.bits == end && field.bits <= bits, "{format:?}: not the upper bits");
+                }
+            }
             for source in layout.sources {
                 if let Source::Field(field) = source {
                     assert!(field < layout.count, "{format:?}");
@@ -448,7 +488,7 @@ mod tests {
             }
             count += 1;
         }
-        assert!(count >= 87, "fewer formats than before: {count}");
+        assert!(count >= 126, "fewer formats than before: {count}");
     }
 
     #[test]

@@ -71,6 +71,9 @@ mod tests {
         assert_eq!(bytes(CL_R, CL_UNORM_INT8, floats([f32::NAN; 4])), [0]);
         assert_eq!(bytes(CL_sRGBA, CL_UNORM_INT8, floats([0.5, 0.0, 1.0, 0.5])), [188, 0, 255, 128]);
         assert_eq!(bytes(CL_RG, CL_SIGNED_INT8, [200, -200i32 as u32, 0, 0]), [127, 0x80]);
+        assert_eq!(bytes(CL_RG, CL_UNORM_INT10X6_EXT, colour), [0xC0, 0xFF, 0x00, 0x80]);
+        assert_eq!(bytes(CL_R, CL_UNSIGNED_INT12X4_EXT, [5000, 0, 0, 0]), [0xF0, 0xFF]);
+        assert_eq!(bytes(CL_R, CL_UNSIGNED_INT14X2_EXT, [3, 0, 0, 0]), [12, 0]);
         assert_eq!(bytes(CL_RG, CL_UNSIGNED_INT16, [70_000, 3, 0, 0]), [255, 255, 3, 0]);
     }
 }

@@ -3,6 +3,7 @@
 //! reports; what else has to hold is asserted. `cargo xtask models` runs them.
 //!
 //! - `pool::models`: how workers sleep, are woken, reserve room for kernels, help and leave;
+//! - `enqueue::models`: how threads find the small children of a family, and when it has none;
 //! - `graph::models`: counters of dependencies, statuses, and who is told of an end.
 //!
 //! Memory is modelled as well: a relaxed load may return any value that the orderings permit. Nothing is copied: workers are those of the pool.

@@ -242,26 +242,34 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
         let items = local.iter().product::<u64>();
         let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(SEARCH_MAX);
         let mut best = (f64::INFINITY, 1);
-        for size in 1..=most {
-            let round = limits.non_uniform && is_round(size, limits.preferred_multiple);
-            if !round && !global_size[d].is_multiple_of(size) {
-                continue;
-            }
+        let mut consider = |size: u64| {
             local[d] = size;
             let time = model(dims as usize, global_size, local, limits);
             // Among equal times, the larger size is chosen.
-            if time <= best.0 {
+            if time < best.0 || (time <= best.0 && size > best.1) {
                 best = (time, size);
             }
+        };
+        divisors(global_size[d], most).for_each(&mut consider);
+        if limits.non_uniform {
+            let rounds = (0..=most.max(1).ilog2()).map(|power| 1 << power);
+            rounds.filter(|size| is_round(*size, limits.preferred_multiple)).for_each(consider);
         }
         local[d] = best.1;
     }
     local
 }
 
-/// Whether a size is considered although it may not divide the global size.
+/// The divisors of a size that are at most `most`, in no order.
+fn divisors(size: u64, most: u64) -> impl Iterator<Item = u64> {
+    let small = most.min(size.isqrt());
+    let pairs = (1..=small).filter(move |divisor| size.is_multiple_of(*divisor));
+    pairs.flat_map(move |divisor| [divisor, size / divisor]).filter(move |divisor| *divisor <= most)
+}
+
+/// Whether a power of two is considered although it may not divide the global size.
 fn is_round(size: u64, multiple: u64) -> bool {
-    size.is_power_of_two() && size.is_multiple_of(multiple.clamp(1, COMFORTABLE_ITEMS))
+    size.is_multiple_of(multiple.clamp(1, COMFORTABLE_ITEMS))
 }
 
 /// The modelled time of a launch, in packs.
@@ -273,7 +281,9 @@ fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSize
     // The fewer groups, the worse the load balance.
     time *= 1.0 + workers / (8.0 * groups);
     let items = local.iter().product::<u64>() as f64;
-    time *= 1.0 + 0.25 * (items / COMFORTABLE_ITEMS as f64).log2().max(0.0);
+    if items > COMFORTABLE_ITEMS as f64 {
+        time *= 1.0 + 0.25 * (items / COMFORTABLE_ITEMS as f64).log2();
+    }
     if (0..dims).any(|d| !global_size[d].is_multiple_of(local[d])) {
         time *= 1.05;
     }
@@ -282,7 +292,7 @@ fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSize
 
 #[cfg(test)]
 mod tests {
-    use super::{LocalSizeLimits, NdRange, NdRangeError, choose_local_size, product};
+    use super::{LocalSizeLimits, NdRange, NdRangeError, choose_local_size, divisors, product};
     use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 
     fn limits(workers: u64, non_uniform: bool) -> LocalSizeLimits {
@@ -332,6 +342,18 @@ mod tests {
         let empty = new(3, [u64::MAX, 0, u64::MAX], [0; 3], [1; 3]).expect("it is legal");
         assert_eq!((empty.total_groups(), empty.total_items()), (0, 0));
         assert_eq!(NdRange::single().total_items(), 1);
+    }
+
+    #[test]
+    fn divisors_are_complete() {
+        for (size, most) in [(1, 1), (36, 36), (36, 12), (1 << 20, 4096), (1009, 1008), (4095, 4095), (99 * 101, 4096)]
+        {
+            let mut found: Vec<u64> = divisors(size, most).collect();
+            found.sort_unstable();
+            found.dedup();
+            let expected: Vec<u64> = (1..=most).filter(|divisor| size.is_multiple_of(*divisor)).collect();
+            assert_eq!(found, expected, "{size}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_context, cl_device_id, cl_int};
 
 use clift_tests::raw;
-use clift_tests::session::{Session, session};
+use clift_tests::session::session;
 
 /// `CL_QUEUE_DEVICE_DEFAULT`
 const DEVICE_DEFAULT: u32 = 0x1095;
@@ -41,6 +41,7 @@ fn create(context: &Context, properties: u64, size: Option<u64>) -> Result<cl_co
 /// A context of its own, with a default queue on the device: tests run concurrently, and the default belongs to the context.
 struct OnDevice {
     context: Context,
+    /// Null if there is none.
     default: cl_command_queue,
 }
 
@@ -49,6 +50,11 @@ impl OnDevice {
         let context = Context::from_device(&session().device).expect("a context");
         let default = create(&context, PROPERTIES | CL_QUEUE_ON_DEVICE_DEFAULT, size).expect("a default queue");
         Self { context, default }
+    }
+
+    fn without_default() -> Self {
+        let context = Context::from_device(&session().device).expect("a context");
+        Self { context, default: std::ptr::null_mut() }
     }
 
     fn build(&self, source: &str, options: &str) -> Program {
@@ -91,6 +97,9 @@ impl OnDevice {
 
 impl Drop for OnDevice {
     fn drop(&mut self) {
+        if self.default.is_null() {
+            return;
+        }
         // SAFETY: the queue is released once.
         unsafe { queues::release_command_queue(self.default) }.expect("a release");
     }
@@ -310,6 +319,72 @@ fn a_failed_event_fails_what_waits() {
 }
 
 #[test]
+fn a_failed_child_fails_its_ancestors() {
+    // A child of a child accesses no object; what waits for its end does not begin, and the other children are executed.
+    let source = "void part(global int *out, int i) {
+        enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_WAIT_KERNEL, ndrange_1D(1), ^{ atomic_inc(out + 1); });
+        if (i == 77) *(global int *)(ulong)(i & 3) = 1;
+        atomic_inc(out);
+    }
+    kernel void k(global int *out) {
+        out[0] = 0;
+        out[1] = 0;
+        for (int i = 0; i < 200; i++)
+            enqueue_kernel(get_default_queue(), i % 3, ndrange_1D(1), ^{
+                enqueue_kernel(get_default_queue(), i % 2, ndrange_1D(1), ^{ part(out, i); });
+            });
+    }";
+    // The device queue gets back what the first launch has taken.
+    let device = OnDevice::new(Some(1 << 20));
+    for _ in 0..3 {
+        let (out, event) = device.run(source, "", 1, 2);
+        assert_eq!(out, [199, 199]);
+        assert!(event.command_execution_status().map_or(true, |status| status.0 < 0));
+    }
+}
+
+#[test]
+fn children_of_children_wait_as_their_flags_say() {
+    // Each child waits for the work of its own parent, not for that of all ancestors.
+    let source = "void after(global int *out, int i) { out[2 * i + 1] = out[2 * i] == 5 ? 1 : 0; }
+    void part(global int *out, int i, int flags) {
+        queue_t q = get_default_queue();
+        enqueue_kernel(q, flags, ndrange_1D(1), ^{ after(out, i); });
+        int sum = 0;
+        for (int n = 0; n < 100; n++) sum += out[2 * i] == 5;
+        out[2 * i] = 5 + sum;
+    }
+    kernel void k(global int *out) {
+        for (int i = 0; i < 300; i++) {
+            int flags = 1 + i % 2;
+            enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ^{ part(out, i, flags); });
+        }
+    }";
+    let out = results(source, 1, 600);
+    assert!(out.chunks(2).all(|pair| pair == [5, 1]), "{out:?}");
+}
+
+#[test]
+fn many_children_recur() {
+    // Each child of a level enqueues three of the next, on all threads.
+    let source = "void node(global int *out, int depth) {
+        atomic_inc(out + depth);
+        if (depth == 8) return;
+        for (int i = 0; i < 3; i++) {
+            int r = enqueue_kernel(get_default_queue(), i, ndrange_1D(1), ^{ node(out, depth + 1); });
+            if (r != CLK_SUCCESS) out[9] = r;
+        }
+    }
+    kernel void k(global int *out) {
+        for (int i = 0; i < 10; i++) out[i] = 0;
+        node(out, 0);
+    }";
+    let out = results(source, 1, 10);
+    let expected: Vec<cl_int> = (0..9).map(|depth| 3_i32.pow(depth)).chain([0]).collect();
+    assert_eq!(out, expected);
+}
+
+#[test]
 fn profiling_is_captured() {
     let source = "kernel void k(global int *out) {
         queue_t q = get_default_queue();
@@ -521,22 +596,10 @@ fn wrong_device_queues_are_refused() {
 
 #[test]
 fn without_a_default_queue_there_is_none() {
-    let session: &Session = session();
     let source = "kernel void k(global int *out) {
         queue_t q = get_default_queue();
         out[0] = enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), ^{ out[1] = 1; });
     }";
-    let (_program, kernel) = session.kernel(source, "-cl-std=CL3.0 -g", "k");
-    let queue = session.queue();
-    let mut out = [UNSET; 2];
-    // SAFETY: the argument is the one the kernel declares; reads and writes block.
-    unsafe {
-        let mut buffer =
-            Buffer::<cl_int>::create(&session.context, CL_MEM_READ_WRITE, 2, std::ptr::null_mut()).expect("a buffer");
-        queue.enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, &out, &[]).expect("a write");
-        let mut launch = ExecuteKernel::new(&kernel);
-        launch.set_arg(&buffer).set_global_work_size(1).enqueue_nd_range(&queue).expect("a launch");
-        queue.enqueue_read_buffer(&buffer, CL_BLOCKING, 0, &mut out, &[]).expect("a read");
-    }
+    let (out, _) = OnDevice::without_default().run(source, "-g", 1, 2);
     assert_eq!(out, [-102, UNSET]);
 }

@@ -80,6 +80,14 @@ fn short(bytes: &[u8]) -> u16 {
 /// `CL_UNORM_INT_2_101010_EXT`.
 const UNORM_INT_2_101010: cl_uint = 0x10E5;
 
+/// `CL_UNORM_INT10X6_EXT`, and its siblings.
+const UNORM_INT10X6: cl_uint = 0x10E1;
+const UNORM_INT12X4: cl_uint = 0x10E9;
+const UNORM_INT14X2: cl_uint = 0x10EA;
+
+/// `CL_UNSIGNED_INT10X6_EXT`, and its siblings, with their bits.
+const UPPER_INTEGERS: [(cl_uint, u32); 3] = [(0x10E6, 10), (0x10E7, 12), (0x10E8, 14)];
+
 /// Formats with bytes of an element, what it means, and how exactly.
 fn formats() -> Vec<((cl_uint, cl_uint), usize, Decode)> {
     vec![
@@ -102,6 +110,14 @@ fn formats() -> Vec<((cl_uint, cl_uint), usize, Decode)> {
             let field = |bit: u32, max: u32| f64::from(bits >> bit & max) / f64::from(max);
             [field(0, 1023), field(10, 1023), field(20, 1023), field(30, 3)]
         }),
+        ((CL_RGBA, UNORM_INT10X6), 8, |b| [0, 2, 4, 6].map(|i| f64::from(short(&b[i..]) >> 6) / 1023.0)),
+        ((CL_RG, UNORM_INT12X4), 4, |b| {
+            let field = |i: usize| f64::from(short(&b[i..]) >> 4) / 4095.0;
+            [field(0), field(2), 0.0, 1.0]
+        }),
+        ((CL_R, UNORM_INT14X2), 2, |b| [f64::from(short(b) >> 2) / 16383.0, 0.0, 0.0, 1.0]),
+        ((CL_ABGR, CL_UNORM_INT16), 8, |b| [6, 4, 2, 0].map(|i| f64::from(short(&b[i..])) / 65535.0)),
+        ((CL_BGRA, CL_HALF_FLOAT), 8, |b| [4, 2, 0, 6].map(|i| f64::from(f16::from_bits(short(&b[i..])).to_f32()))),
         ((CL_RGBA, CL_HALF_FLOAT), 8, |b| [0, 2, 4, 6].map(|i| f64::from(f16::from_bits(short(&b[i..])).to_f32()))),
         ((CL_R, CL_FLOAT), 4, |b| [f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into(), 0.0, 0.0, 1.0]),
     ]
@@ -214,6 +230,72 @@ fn samplers_read_what_the_model_says() {
         }
         // SAFETY: it is not used any more.
         unsafe { release_mem_object(image) }.expect("released");
+    }
+}
+
+#[test]
+fn integers_in_upper_bits_are_read_and_written() {
+    let session = session();
+    let queue = session.queue();
+    // Values that are too large are clamped; what was in the lower bits does not matter to a read, and a write clears it.
+    let source = "#ifndef __opencl_c_ext_image_unsigned_10x6_12x4_14x2
+        #error the feature is missing
+        #endif
+        kernel void t(read_only image2d_t in, write_only image2d_t to, global uint *out) {
+        int2 at = (int2)(get_global_id(0), get_global_id(1));
+        uint4 colour = read_imageui(in, at);
+        int i = at.x + at.y * get_image_width(in);
+        vstore4(colour, i, out);
+        write_imageui(to, at, colour * 3);
+        if (i == 0) {
+            int type = get_image_channel_data_type(in);
+            int known = type == CLK_UNSIGNED_INT10X6_EXT ? 10 : type == CLK_UNSIGNED_INT12X4_EXT ? 12
+                : type == CLK_UNSIGNED_INT14X2_EXT ? 14 : 0;
+            out[4 * get_image_width(in) * get_image_height(in)] = known;
+        }
+    }";
+    let (_program, kernel) = session.kernel(source, "-cl-std=CL3.0", "t");
+    let [width, height] = [19, 3];
+    for ((data, bits), (order, channels)) in
+        UPPER_INTEGERS.into_iter().flat_map(|data| [(CL_R, 1), (CL_RG, 2), (CL_RGBA, 4)].map(|order| (data, order)))
+    {
+        let size = 2 * channels;
+        let mut bytes = content((order, data), width * height * size);
+        let mut written = vec![0xAA_u8; bytes.len()];
+        let [input, output] = [&mut bytes, &mut written]
+            .map(|bytes| image(CL_MEM_OBJECT_IMAGE2D, (order, data), [width, height, 1], 1, bytes));
+        let out = buffer(&mut vec![0u32; 4 * width * height + 1]);
+        run(&queue, &kernel, &[width, height], |execute| {
+            // SAFETY: the arguments are those of the kernel.
+            unsafe { execute.set_arg(&input).set_arg(&output).set_arg(&out) };
+        });
+        let mut got = vec![0u32; 4 * width * height + 1];
+        let (origin, region, host) = ([0usize; 3], [width, height, 1], written.as_mut_ptr().cast());
+        // SAFETY: they block, and there is room for the whole image and buffer.
+        unsafe {
+            queue.enqueue_read_buffer(&out, CL_TRUE, 0, &mut got, &[]).expect("a read");
+            let (origin, region) = (origin.as_ptr(), region.as_ptr());
+            cl3::command_queue::enqueue_read_image(queue.get(), output, CL_TRUE, origin, region, 0, 0, host, 0, null())
+                .expect("a read");
+            release_mem_object(input).expect("released");
+            release_mem_object(output).expect("released");
+        }
+        assert_eq!(got[4 * width * height], bits);
+        for element in 0..width * height {
+            for channel in 0..4 {
+                let at = element * size + 2 * channel;
+                let value = if channel < channels {
+                    u32::from(short(&bytes[at..]) >> (16 - bits))
+                } else {
+                    u32::from(channel == 3)
+                };
+                assert_eq!(got[4 * element + channel], value, "{data:x} {order:x} {element} {channel}");
+                if channel < channels {
+                    let stored = (3 * value).min((1 << bits) - 1) << (16 - bits);
+                    assert_eq!(u32::from(short(&written[at..])), stored, "{data:x} {order:x} {element} {channel}");
+                }
+            }
+        }
     }
 }
 

@@ -34,6 +34,10 @@ fn with_2_101010(options: &Options) -> bool {
     options.profile.has_feature("__opencl_c_ext_image_unorm_int_2_101010")
 }
 
+fn with_10x6(options: &Options) -> bool {
+    options.profile.has_feature("__opencl_c_ext_image_unsigned_10x6_12x4_14x2")
+}
+
 fn device_3_1(options: &Options) -> bool {
     options.profile.opencl_version >= 310
 }
@@ -211,6 +215,9 @@ const TABLE: &[Row] = &[
     row("CLK_SNORM_INT16", "", "0x10D1", always),
     row("CLK_SNORM_INT8", "", "0x10D0", always),
     row("CLK_SUCCESS", "", "0", from_2_0),
+    row("CLK_UNORM_INT10X6_EXT", "", "0x10E1", with_10x6),
+    row("CLK_UNORM_INT12X4_EXT", "", "0x10E9", with_10x6),
+    row("CLK_UNORM_INT14X2_EXT", "", "0x10EA", with_10x6),
     row("CLK_UNORM_INT16", "", "0x10D3", always),
     row("CLK_UNORM_INT24", "", "0x10DF", always),
     row("CLK_UNORM_INT8", "", "0x10D2", always),
@@ -219,6 +226,9 @@ const TABLE: &[Row] = &[
     row("CLK_UNORM_INT_2_101010_EXT", "", "0x10E5", with_2_101010),
     row("CLK_UNORM_SHORT_555", "", "0x10D5", always),
     row("CLK_UNORM_SHORT_565", "", "0x10D4", always),
+    row("CLK_UNSIGNED_INT10X6_EXT", "", "0x10E6", with_10x6),
+    row("CLK_UNSIGNED_INT12X4_EXT", "", "0x10E7", with_10x6),
+    row("CLK_UNSIGNED_INT14X2_EXT", "", "0x10E8", with_10x6),
     row("CLK_UNSIGNED_INT16", "", "0x10DB", always),
     row("CLK_UNSIGNED_INT32", "", "0x10DC", always),
     row("CLK_UNSIGNED_INT8", "", "0x10DA", always),

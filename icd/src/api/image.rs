@@ -63,6 +63,7 @@ fn is_valid(format: Format) -> bool {
     let orders = (CL_R..=CL_DEPTH).contains(&order) || (CL_sRGB..=CL_ABGR).contains(&order);
     let types =
         (CL_SNORM_INT8..=CL_UNORM_INT_101010_2).contains(&data) && data != 0x10DF || data == CL_UNORM_INT_2_101010_EXT;
+    let upper = data == CL_UNORM_INT10X6_EXT || (CL_UNSIGNED_INT10X6_EXT..=CL_UNORM_INT14X2_EXT).contains(&data);
     let three = [CL_RGB, CL_RGBx].contains(&order);
     let packed = [CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_INT_101010].contains(&data);
     let gray = [CL_INTENSITY, CL_LUMINANCE].contains(&order);
@@ -70,7 +71,7 @@ fn is_valid(format: Format) -> bool {
         [CL_UNORM_INT8, CL_UNORM_INT16, CL_SNORM_INT8, CL_SNORM_INT16, CL_HALF_FLOAT, CL_FLOAT].contains(&data);
     let depth = order == CL_DEPTH;
     orders
-        && types
+        && (types || upper && [CL_R, CL_RG, CL_RGBA].contains(&order))
         && three == packed
         && (!gray || floats)
         && (!depth || [CL_UNORM_INT16, CL_FLOAT].contains(&data))

@@ -214,6 +214,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_ext_image_from_buffer", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_requirements_info", version(0, 5, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_unorm_int_2_101010", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_ext_image_unsigned_10x6_12x4_14x2", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_immutable_memory_objects", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_intel_required_subgroup_size", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_intel_spirv_subgroups", version(1, 0, 0), ExtensionScope::Device, false),
@@ -292,6 +293,7 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_ext_fp64_global_atomic_min_max",
     "__opencl_c_ext_fp64_local_atomic_min_max",
     "__opencl_c_ext_image_unorm_int_2_101010",
+    "__opencl_c_ext_image_unsigned_10x6_12x4_14x2",
 ];
 
 /// Shared virtual memory: kernels access any memory of the process, at any time, with the processor's atomics.

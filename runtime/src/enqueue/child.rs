@@ -1,15 +1,19 @@
-//! How a child becomes a command: it is linked to its parent, to the events that it waits for, and to what its flag says.
+//! How a child becomes a command, which is linked to its parent, to the events that it waits for, and to what its flag says; or, if it
+//! is small, a record of its family.
 
+use core::ptr;
 use std::sync::Arc;
 
 use clift_include::request::{Begin, Enqueued, status};
+use smallvec::SmallVec;
 
+use super::family::{Family, INLINE_ARGS, SmallChild};
 use super::queue::{DeviceQueue, Share};
-use super::{Enqueuing, after_group};
+use super::{Child, Enqueuing, after_group};
 use crate::graph::{self, Dependency, Event, KeepAlive, Node, WaitList, Work};
 use crate::launch::{ArgBlock, Launch, Running};
 use crate::ndrange::NdRange;
-use crate::trace::Traced;
+use crate::trace::{self, Traced};
 
 /// Estimated memory of a command besides its arguments, in bytes.
 const COMMAND_BYTES: u64 = 1024;
@@ -17,9 +21,10 @@ const COMMAND_BYTES: u64 = 1024;
 /// A kernel to be enqueued, whose arguments have been checked.
 pub(super) struct ChildLaunch {
     /// Number of the kernel.
-    pub(super) kernel: usize,
+    pub(super) kernel: u32,
     pub(super) nd: NdRange,
-    pub(super) args: ArgBlock,
+    /// The argument block.
+    pub(super) args: SmallVec<[u8; INLINE_ARGS]>,
     pub(super) local_arg_bytes: u64,
 }
 
@@ -32,40 +37,97 @@ pub(super) struct ChildCommand<'a> {
     pub(super) wants_event: bool,
 }
 
-/// Enqueues a child of a running launch: a kernel, or a marker if there is none.
-pub(super) fn enqueue(
-    parent: &Running,
-    enqueuing: &Enqueuing,
-    command: ChildCommand<'_>,
-    launch: Option<ChildLaunch>,
-) -> Result<Enqueued, i16> {
-    let bytes = COMMAND_BYTES + launch.as_ref().map_or(0, |launch| launch.args.bytes().len() as u64);
-    let share: Arc<Share> = Arc::new(command.queue.reserve(bytes).ok_or(status::DEVICE_QUEUE_FULL)?);
-    // A child without an event is not waited for by anybody: its own children are those of its ancestor.
-    let ancestor = enqueuing.ancestor.as_ref().unwrap_or(parent.node());
-    let work = match launch {
-        None => Work::Marker,
-        Some(ChildLaunch { kernel, nd, args, local_arg_bytes }) => {
-            let kernel = &enqueuing.shared.kernels.list[kernel];
-            let its_ancestor = if command.wants_event { None } else { Some(ancestor.clone()) };
-            Work::Launch(Box::new(Launch {
-                entry: kernel.entry,
-                resources: kernel.resources,
-                args,
-                nd,
-                local_arg_bytes,
-                printf_sink: parent.launch().printf_sink.clone(),
-                enqueuing: kernel
-                    .enqueues
-                    .then(|| Enqueuing { shared: enqueuing.shared.clone(), ancestor: its_ancestor }),
-                info: Some(kernel.cost.clone()),
-                checks: None,
-            }))
+/// A launch that enqueues a child.
+#[derive(Clone, Copy)]
+pub(super) struct Parent<'a> {
+    pub(super) running: &'a Running,
+    pub(super) enqueuing: &'a Enqueuing,
+    pub(super) family: &'a Arc<Family>,
+}
+
+impl ChildCommand<'_> {
+    /// Whether the kernel is a small child of its family.
+    fn is_small(&self, parent: Parent<'_>, launch: &ChildLaunch) -> bool {
+        let waits = self.waits.iter().any(|event| event.status() != crate::status::COMPLETE);
+        // Each command is in a trace.
+        if self.wants_event || waits || trace::is_enabled() {
+            return false;
         }
+        let cost = &parent.enqueuing.shared.kernels.list[launch.kernel as usize].cost;
+        Running::is_of_one_thread(&launch.nd, cost, parent.running.node().pool.size())
+    }
+}
+
+/// Enqueues a kernel.
+pub(super) fn enqueue_kernel(
+    parent: Parent<'_>,
+    command: ChildCommand<'_>,
+    launch: ChildLaunch,
+) -> Result<Enqueued, i16> {
+    let Parent { running, enqueuing, family } = parent;
+    let bytes = COMMAND_BYTES + launch.args.len() as u64;
+    let ChildLaunch { kernel, nd, args, local_arg_bytes } = if command.is_small(parent, &launch) {
+        return enqueue_small(parent, command.queue, command.begin, launch, bytes);
+    } else {
+        launch
     };
+    let kernel = &enqueuing.shared.kernels.list[kernel as usize];
+    // A child without an event is not waited for by anybody: its own children are those of its ancestor.
+    let of = if command.wants_event { None } else { Some(family.clone()) };
+    let mut block = ArgBlock::new(args.len());
+    block.bytes_mut().copy_from_slice(&args);
+    let work = Work::Launch(Box::new(Launch {
+        entry: kernel.entry,
+        resources: kernel.resources,
+        args: block,
+        nd,
+        local_arg_bytes,
+        printf_sink: running.launch().printf_sink.clone(),
+        enqueuing: kernel.enqueues.then(|| Enqueuing { shared: enqueuing.shared.clone(), family: of }),
+        info: Some(kernel.cost.clone()),
+        checks: None,
+    }));
+    enqueue(parent, command, work, bytes)
+}
+
+/// Enqueues a marker.
+pub(super) fn enqueue_marker(parent: Parent<'_>, command: ChildCommand<'_>) -> Result<Enqueued, i16> {
+    enqueue(parent, command, Work::Marker, COMMAND_BYTES)
+}
+
+/// Adds a small child to its family.
+fn enqueue_small(
+    parent: Parent<'_>,
+    queue: &DeviceQueue,
+    begin: Begin,
+    launch: ChildLaunch,
+    bytes: u64,
+) -> Result<Enqueued, i16> {
+    let Parent { running, enqueuing, family } = parent;
+    let is_default = enqueuing.shared.default_queue.as_deref().is_some_and(|default| ptr::eq(default, queue));
+    let handle = if is_default { None } else { queue.handle() };
+    if !queue.reserve(bytes) {
+        return Err(status::DEVICE_QUEUE_FULL);
+    }
+    let ChildLaunch { kernel, nd, args, local_arg_bytes } = launch;
+    let child = SmallChild { kernel, nd, args, local_arg_bytes, bytes, queue: handle };
+    family.count(running);
+    match begin {
+        Begin::AtOnce => family.begin(child, crate::status::COMPLETE),
+        Begin::AfterKernel => running.hold_back(Child::Small(Box::new(child))),
+        Begin::AfterWorkGroup => after_group(Child::Small(Box::new(child))),
+    }
+    Ok(Enqueued { status: status::SUCCESS, event: 0 })
+}
+
+/// Enqueues a child that is a command.
+fn enqueue(parent: Parent<'_>, command: ChildCommand<'_>, work: Work, bytes: u64) -> Result<Enqueued, i16> {
+    let Parent { running, enqueuing, family } = parent;
+    let share: Arc<Share> = Arc::new(command.queue.share(bytes).ok_or(status::DEVICE_QUEUE_FULL)?);
+    let ancestor = family.ancestor();
     let mut keep = KeepAlive::new();
     keep.push(share);
-    let place = parent.node();
+    let place = running.node();
     let traced = Traced::new("marker", &work, &keep);
     if let Some(traced) = &traced {
         traced.submitted();
@@ -88,8 +150,8 @@ pub(super) fn enqueue(
     drop(command.waits);
     match command.begin {
         Begin::AtOnce => graph::submitted(child),
-        Begin::AfterKernel => parent.node().hold_back(child),
-        Begin::AfterWorkGroup => after_group(child),
+        Begin::AfterKernel => running.hold_back(Child::Command(child)),
+        Begin::AfterWorkGroup => after_group(Child::Command(child)),
     }
     Ok(Enqueued { status: status::SUCCESS, event })
 }

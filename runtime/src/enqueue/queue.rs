@@ -25,17 +25,31 @@ impl DeviceQueue {
         Arc::new_cyclic(|me| Self { bytes, used: AtomicU64::new(0), me: me.clone() })
     }
 
-    /// Reserves memory for a command; `None` when the queue is full.
-    pub(super) fn reserve(&self, bytes: u64) -> Option<Share> {
-        let queue = self.me.upgrade()?;
+    /// Reserves memory for a command; false when the queue is full.
+    pub(super) fn reserve(&self, bytes: u64) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.bytes);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
-        Some(Share { queue, bytes })
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    }
+
+    /// Gives reserved memory back.
+    pub(super) fn give_back(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Reserves memory until the result is dropped; `None` when the queue is full.
+    pub(super) fn share(&self, bytes: u64) -> Option<Share> {
+        let queue = self.handle()?;
+        queue.reserve(bytes).then(|| Share { queue, bytes })
+    }
+
+    /// A handle that keeps the queue alive.
+    pub(super) fn handle(&self) -> Option<Arc<DeviceQueue>> {
+        self.me.upgrade()
     }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.queue.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.queue.give_back(self.bytes);
     }
 }

@@ -6,14 +6,13 @@ use std::slice;
 
 use clift_include::abi::WgContext;
 use clift_include::request::{Begin, Enqueued, RANGE_WORDS, Request, status};
+use smallvec::smallvec;
 
-use super::Enqueuing;
-use super::child::{self, ChildCommand, ChildLaunch};
+use super::child::{self, ChildCommand, ChildLaunch, Parent};
 use super::kernels::ChildKernel;
 use super::queue::DeviceQueue;
 use crate::callbacks::launch_of;
 use crate::graph::{Event, TIMES, Timestamp, WaitList};
-use crate::launch::{ArgBlock, Running};
 
 /// `CLK_PROFILING_COMMAND_EXEC_TIME`
 const EXEC_TIME: u64 = 1;
@@ -42,9 +41,9 @@ pub(crate) unsafe extern "C" fn on_request(
             // SAFETY: generated code passes `count` words.
             unsafe { slice::from_raw_parts(operands, usize::try_from(count).ok()?) }
         };
-        let requester = Requester { running, enqueuing };
+        let parent = Parent { running, enqueuing, family: running.family()? };
         // SAFETY: the operands are those of the request, by contract.
-        unsafe { requester.answer(request, operands) }
+        unsafe { parent.answer(request, operands) }
     }));
     answered
         .unwrap_or_else(|_| {
@@ -54,14 +53,7 @@ pub(crate) unsafe extern "C" fn on_request(
         .unwrap_or(0)
 }
 
-/// A launch that makes a request.
-#[derive(Clone, Copy)]
-struct Requester<'a> {
-    running: &'a Running,
-    enqueuing: &'a Enqueuing,
-}
-
-impl<'a> Requester<'a> {
+impl<'a> Parent<'a> {
     /// The result of a request; `None` if it has none or its operands are wrong.
     ///
     /// # Safety
@@ -150,7 +142,7 @@ impl<'a> Requester<'a> {
     /// `enqueue_kernel`
     ///
     /// # Safety
-    /// As [`Requester::answer`].
+    /// As [`Parent::answer`].
     unsafe fn enqueue_kernel(self, operands: &[u64]) -> Result<Enqueued, i16> {
         let &[queue, flags, ref rest @ ..] = operands else { return Err(status::ENQUEUE_FAILURE) };
         let Some((range, rest)) = rest.split_first_chunk::<RANGE_WORDS>() else { return Err(status::ENQUEUE_FAILURE) };
@@ -164,21 +156,21 @@ impl<'a> Requester<'a> {
         let nd = kernel.geometry(range).map_err(|_| status::INVALID_NDRANGE)?;
         // SAFETY: by contract.
         let waits = unsafe { self.wait_list(count, list) }?;
-        let (mut args, local_arg_bytes) = self.arguments(kernel, sizes)?;
+        let mut args = smallvec![0; kernel.resources.arg_block_bytes as usize];
+        let local_arg_bytes = self.place_locals(kernel, sizes, &mut args)?;
         let bytes = kernel.captures_bytes as usize;
         if captures != 0 && bytes != 0 {
             // SAFETY: the captures have the size that the module states, which is at most that of the kernel's argument.
             let captured = unsafe { slice::from_raw_parts(address(captures), bytes) };
-            args.bytes_mut()[..bytes].copy_from_slice(captured);
+            args[..bytes].copy_from_slice(captured);
         }
         let command = ChildCommand { queue, begin, waits, wants_event: wants_event != 0 };
-        let launch = ChildLaunch { kernel: number as usize, nd, args, local_arg_bytes };
-        child::enqueue(self.running, self.enqueuing, command, Some(launch))
+        let launch = ChildLaunch { kernel: number as u32, nd, args, local_arg_bytes };
+        child::enqueue_kernel(self, command, launch)
     }
 
-    /// The argument block of a child with everything but its captures, and the bytes of its local arguments.
-    fn arguments(self, kernel: &ChildKernel, sizes: &[u64]) -> Result<(ArgBlock, u64), i16> {
-        let mut args = ArgBlock::new(kernel.resources.arg_block_bytes as usize);
+    /// Stores the offsets of a child's local arguments in its argument block, and returns their bytes.
+    fn place_locals(self, kernel: &ChildKernel, sizes: &[u64], args: &mut [u8]) -> Result<u64, i16> {
         let mut end = kernel.resources.local_bytes;
         for (local, &size) in kernel.locals.iter().zip(sizes) {
             if size == 0 {
@@ -186,19 +178,19 @@ impl<'a> Requester<'a> {
             }
             let start = end.next_multiple_of(local.align.max(1).into());
             let place = local.offset as usize;
-            args.bytes_mut()[place..place + size_of::<u64>()].copy_from_slice(&start.to_le_bytes());
+            args[place..place + size_of::<u64>()].copy_from_slice(&start.to_le_bytes());
             end = start + size;
         }
         if end > self.enqueuing.shared.kernels.max_local_bytes {
             return Err(status::OUT_OF_RESOURCES);
         }
-        Ok((args, end - kernel.resources.local_bytes))
+        Ok(end - kernel.resources.local_bytes)
     }
 
     /// `enqueue_marker`
     ///
     /// # Safety
-    /// As [`Requester::answer`].
+    /// As [`Parent::answer`].
     unsafe fn enqueue_marker(self, queue: u64, count: u64, list: u64, wants_event: bool) -> Result<Enqueued, i16> {
         // SAFETY: by contract.
         let queue = unsafe { queue_at(queue) }.ok_or(status::INVALID_QUEUE)?;
@@ -211,7 +203,7 @@ impl<'a> Requester<'a> {
             return Ok(Enqueued { status: status::SUCCESS, event: 0 });
         }
         let command = ChildCommand { queue, begin: Begin::AtOnce, waits, wants_event };
-        child::enqueue(self.running, self.enqueuing, command, None)
+        child::enqueue_marker(self, command)
     }
 
     /// The events of a wait list.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Dependency, Ended, Event, KeepAlive, Node, Queue, QueueOptions, QueuePosition, Termination, Work, end_work, finish,
-    submitted,
+    Dependency, Ended, Event, KeepAlive, Node, Queue, QueueOptions, QueuePosition, Termination, Work, begin_child,
+    end_work, finish, submitted,
 };
 use crate::models::{Count, explore, explore_with, join};
 use crate::pool::{PoolHandle, PoolOptions, configure};
@@ -124,7 +124,7 @@ fn a_parent_ends_after_its_child() {
         let thread = spawn(move || {
             submitted(of_child);
         });
-        if let Some(ended) = end_work(parent.clone(), -9) {
+        if let Some(ended) = end_work(&parent, -9, || {}) {
             assert!(child.is_ended());
             finish(ended, |_| false);
         }
@@ -142,8 +142,8 @@ fn a_child_waits_for_its_parents_work() {
         parent.begin_family();
         child.precede(&parent, Dependency::Child);
         event.0.precede(&child, Dependency::Explicit);
-        parent.hold_back(child.clone());
-        if let Some(ended) = end_work(parent.clone(), status::COMPLETE) {
+        let begin = || begin_child(child.clone(), status::COMPLETE);
+        if let Some(ended) = end_work(&parent, status::COMPLETE, begin) {
             finish(ended, |_| false);
         }
         join(thread);

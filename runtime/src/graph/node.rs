@@ -106,8 +106,6 @@ struct Inner {
     retired: Option<Box<Launch>>,
     /// Functions that get the profiling times; `None` once they have been called.
     time_callbacks: Option<SmallVec<[TimesCallback; 1]>>,
-    /// Child commands that may not begin before the command's own work has ended.
-    gated: Vec<Arc<Node>>,
     /// Commands that execute as a part of this one.
     parts: WaitList,
 }
@@ -133,6 +131,7 @@ impl Node {
     }
 
     /// A command that is being submitted, which [`Node::release`] ends.
+    #[inline]
     pub(crate) fn command(
         position: QueuePosition,
         pool: PoolHandle,
@@ -154,6 +153,7 @@ impl Node {
         node
     }
 
+    #[inline]
     fn build(
         status: i32,
         position: QueuePosition,
@@ -181,12 +181,14 @@ impl Node {
     }
 
     /// Makes it a command of a context that can be terminated.
+    #[inline]
     pub(crate) fn with_termination(mut self, termination: Option<Arc<Termination>>) -> Self {
         self.termination = termination;
         self
     }
 
     /// Gives it commands that execute as a part of it.
+    #[inline]
     pub(crate) fn with_parts(self, parts: WaitList) -> Self {
         self.lock().parts = parts;
         self
@@ -208,6 +210,7 @@ impl Node {
         self.status() == status::RUNNING
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
     }
@@ -232,11 +235,13 @@ impl Node {
     }
 
     /// Whether its times are recorded: for profiling, or for a trace.
+    #[inline]
     fn is_timed(&self) -> bool {
         self.profiling || self.traced.is_some()
     }
 
     /// Records a profiling time, if somebody wants it.
+    #[inline]
     pub(crate) fn record(&self, time: Timestamp) {
         if self.is_timed() {
             self.times[time as usize].store(now_ns(), Ordering::Relaxed);
@@ -366,24 +371,28 @@ impl Node {
         self.pending.store(1, Ordering::Relaxed);
     }
 
-    /// Keeps a child command from beginning before [`Node::end_work`]. The child is still being submitted.
-    pub(crate) fn hold_back(&self, child: Arc<Node>) {
-        self.lock().gated.push(child);
+    /// Makes a command that may have children wait for one more, which leaves it by [`Node::leave_family`].
+    pub(crate) fn add_member(&self) {
+        self.pending.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Ends the own work of a command that may have children. Returns the children that may begin now.
-    pub(crate) fn end_work(&self, status: i32) -> Vec<Arc<Node>> {
+    /// Records that a descendant has failed: the first error is the command's, unless its own work fails.
+    pub(crate) fn member_failed(&self, status: i32) {
+        let _ = self.outcome.compare_exchange(status::COMPLETE, status, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Records the end of the own work of a command that may have children.
+    pub(crate) fn end_work(&self, status: i32) {
         self.record(Timestamp::End);
         if status < status::COMPLETE {
             self.outcome.store(status, Ordering::Relaxed);
         }
-        core::mem::take(&mut self.lock().gated)
     }
 
     /// Removes one child, or the own work; returns the final status if the command has ended thereby.
     pub(crate) fn leave_family(&self, status: i32) -> Option<i32> {
         if status < status::COMPLETE {
-            let _ = self.outcome.compare_exchange(status::COMPLETE, status, Ordering::Relaxed, Ordering::Relaxed);
+            self.member_failed(status);
         }
         self.release().then(|| self.outcome.load(Ordering::Relaxed))
     }

@@ -230,14 +230,13 @@ pub(crate) fn submitted(node: Arc<Node>) {
     }
 }
 
-/// Ends the own work of a command that may have children, and lets those begin that waited for it. Returns the command if it has
-/// no unfinished children.
-pub(crate) fn end_work(node: Arc<Node>, status: i32) -> Option<Ended> {
-    for child in node.end_work(status) {
-        begin_child(child, status);
-    }
+/// Ends the own work of a command that may have children; `begin` lets those begin that waited for it. Returns the command if it
+/// has no unfinished children.
+pub(crate) fn end_work(node: &Arc<Node>, status: i32, begin: impl FnOnce()) -> Option<Ended> {
+    node.end_work(status);
+    begin();
     let status = node.leave_family(status)?;
-    Some(Ended { node, status, retired: None })
+    Some(Ended { node: node.clone(), status, retired: None })
 }
 
 /// Lets a child command begin that waited for work of its parent, which ended with this status.

@@ -5,19 +5,21 @@
 #![allow(unsafe_code, reason = "calls of generated code")]
 
 use core::ffi::c_void;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use clift_include::abi::{GroupRunFn, WgContext};
 use crossbeam_utils::CachePadded;
 
-use super::Launch;
 use super::arena::Arenas;
+use super::{KernelCost, Launch};
 use crate::callbacks::CALLBACKS;
 use crate::clock::now_ns;
+use crate::enqueue::{Child, Family, SmallChild};
 use crate::fault::{Cause, Fault, KnownMemory, LaunchInfo, LaunchPlace, StopReason, Work};
 use crate::fpenv::FpEnv;
-use crate::graph::{self, Ended, Node};
+use crate::graph::{Ended, Node};
+use crate::ndrange::NdRange;
 use crate::printf::PrintfOutput;
 use crate::sync::plain::Mutex;
 use crate::{enqueue, fault, pool, status, trace};
@@ -36,6 +38,9 @@ const MIN_CLAIM_NS: u64 = 1_000;
 
 /// Maximum work in a claim, if the cost is known: threads end at about the same time even when one of them is delayed.
 const MAX_CLAIM_NS: u64 = 1_000_000;
+
+/// Why a launch is not executed.
+const TOO_LARGE: &str = "the launch needs more memory than can be addressed";
 
 /// A launch in execution, shared by its threads.
 pub(crate) struct Running {
@@ -71,6 +76,39 @@ pub(crate) struct Running {
     worked: AtomicU64,
     /// The local size of the command, before work-groups were coalesced.
     local_size: [u64; 3],
+    /// The family of its children, if they have one of their own.
+    family: OnceLock<Arc<Family>>,
+    /// Children that wait for the end of its own work.
+    held: Mutex<Vec<Child>>,
+    /// Of small children: how many have ended on this thread and are still counted by their family.
+    ended: AtomicUsize,
+}
+
+/// What follows from a launch's geometry.
+struct Shape {
+    local_bytes: usize,
+    scratch_bytes: usize,
+    packed_row: u64,
+    groups: u64,
+    local_size: [u64; 3],
+}
+
+impl Shape {
+    /// Coalesces work-groups if that is possible. `None` if the launch needs more memory than can be addressed.
+    fn of(launch: &mut Launch, workers: usize) -> Option<Self> {
+        let local_size = launch.nd.local_size();
+        let row = u64::from(launch.resources.coalesced_row);
+        if row > 0 && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
+            launch.nd = launch.nd.coalesced(row, workers);
+        }
+        let (local_bytes, scratch_bytes) = arena_sizes(launch)?;
+        let nd = &launch.nd;
+        let packed_row = match launch.entry.packed {
+            Some(_) => launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size()),
+            None => 0,
+        };
+        Some(Self { local_bytes, scratch_bytes, packed_row, groups: nd.total_groups(), local_size })
+    }
 }
 
 /// Whether a thread may join a launch.
@@ -87,29 +125,40 @@ pub(crate) enum Slot {
 impl Running {
     /// Starts a launch on this thread. Returns the command if this thread has ended it.
     pub(crate) fn begin(mut launch: Box<Launch>, node: Arc<Node>) -> Option<Ended> {
-        let local_size = launch.nd.local_size();
-        let row = u64::from(launch.resources.coalesced_row);
-        if row > 0 && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
-            launch.nd = launch.nd.coalesced(row, node.pool.size());
-        }
-        let Some((local_bytes, scratch_bytes)) = arena_sizes(&launch) else {
-            let reason = "the launch needs more memory than can be addressed";
-            node.set_fault(reason.to_owned());
-            report(launch.info.as_ref(), reason.to_owned());
+        let Some(shape) = Shape::of(&mut launch, node.pool.size()) else {
+            node.set_fault(TOO_LARGE.to_owned());
+            report(launch.info.as_ref(), TOO_LARGE.to_owned());
             return Some(Ended { node, status: status::OUT_OF_RESOURCES, retired: Some(launch) });
         };
         if launch.enqueuing.is_some() {
             node.begin_family();
         }
-        let groups = launch.nd.total_groups();
-        let nd = &launch.nd;
-        let packed_row = match launch.entry.packed {
-            Some(_) => launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size()),
-            None => 0,
-        };
         let estimate = launch.info.as_ref().and_then(|info| info.cost().estimate(launch.nd.total_items()));
-        let plan = Plan::new(groups, estimate, node.pool.size());
-        let running = Self {
+        let plan = Plan::new(shape.groups, estimate, node.pool.size());
+        let running = Self::new(launch, node, shape, &plan);
+        if plan.slots == 0 {
+            running.work(running.groups, false, false);
+            let status = running.end();
+            if running.launch.enqueuing.is_some() {
+                return enqueue::work_ended(running, status);
+            }
+            let mut retired = running.launch;
+            // Only its memory is kept.
+            (retired.printf_sink, retired.info, retired.checks) = (None, None, None);
+            return Some(Ended { node: running.node, status, retired: Some(retired) });
+        }
+        let running = Arc::new(running);
+        let pool = running.node.pool.get();
+        pool.offer(running.clone());
+        if plan.wake_at_once {
+            pool.wake_workers(plan.slots);
+        }
+        running.participate(plan.first_claim, !plan.wake_at_once)
+    }
+
+    fn new(launch: Box<Launch>, node: Arc<Node>, shape: Shape, plan: &Plan) -> Self {
+        let Shape { local_bytes, scratch_bytes, packed_row, groups, local_size } = shape;
+        Self {
             node,
             local_bytes,
             scratch_bytes,
@@ -127,27 +176,73 @@ impl Running {
             started: AtomicU64::new(0),
             worked: AtomicU64::new(0),
             local_size,
+            family: OnceLock::new(),
+            held: Mutex::default(),
+            ended: AtomicUsize::new(0),
             launch,
+        }
+    }
+
+    /// Whether a launch is executed by one thread: it is small, or has one group.
+    pub(crate) fn is_of_one_thread(nd: &NdRange, cost: &KernelCost, workers: usize) -> bool {
+        let groups = nd.total_groups();
+        groups == 1 || (groups > 0 && Plan::new(groups, cost.estimate(nd.total_items()), workers).slots == 0)
+    }
+
+    /// A launch of a kernel by which one thread executes small children of a command, one after the other.
+    pub(crate) fn for_children(launch: Box<Launch>, ancestor: Arc<Node>) -> Self {
+        let shape = Shape { local_bytes: 0, scratch_bytes: 0, packed_row: 0, groups: 0, local_size: [1; 3] };
+        Self::new(launch, ancestor, shape, &Plan::ALONE)
+    }
+
+    /// Executes a small child; returns its status. `ended` children before it are still counted by the family; the result says how
+    /// many remain, because its own children take their places.
+    pub(crate) fn run_child(&mut self, child: &SmallChild, ended: usize) -> (i32, usize) {
+        child.fill_in(&mut self.launch);
+        let Some(shape) = Shape::of(&mut self.launch, self.node.pool.size()) else {
+            self.fail(TOO_LARGE);
+            return (status::OUT_OF_RESOURCES, ended);
         };
-        if plan.slots == 0 {
-            running.work(groups, false, false);
-            let status = running.end();
-            if running.launch.enqueuing.is_some() {
-                drop(running.launch);
-                return graph::end_work(running.node, status);
-            }
-            let mut retired = running.launch;
-            // Only its memory is kept.
-            (retired.printf_sink, retired.info, retired.checks) = (None, None, None);
-            return Some(Ended { node: running.node, status, retired: Some(retired) });
+        let Shape { local_bytes, scratch_bytes, packed_row, groups, local_size } = shape;
+        (self.local_bytes, self.scratch_bytes, self.packed_row) = (local_bytes, scratch_bytes, packed_row);
+        (self.groups, self.local_size) = (groups, local_size);
+        *self.next.get_mut() = 0;
+        *self.status.get_mut() = status::COMPLETE;
+        *self.started.get_mut() = 0;
+        *self.ended.get_mut() = ended;
+        self.work(groups, false, false);
+        let status = self.end();
+        if self.launch.enqueuing.is_some() {
+            enqueue::begin_all(self, self.take_held(), status);
         }
-        let running = Arc::new(running);
-        let pool = running.node.pool.get();
-        pool.offer(running.clone());
-        if plan.wake_at_once {
-            pool.wake_workers(plan.slots);
+        (status, *self.ended.get_mut())
+    }
+
+    /// Counts a new child in the place of one that has ended, if there is one.
+    pub(crate) fn reuse_ended(&self) -> bool {
+        // Small children are executed by one thread; no other launch has such places.
+        let ended = self.ended.load(Ordering::Relaxed);
+        if ended > 0 {
+            self.ended.store(ended - 1, Ordering::Relaxed);
         }
-        running.participate(plan.first_claim, !plan.wake_at_once)
+        ended > 0
+    }
+
+    /// The family that the launch's children belong to, if it may have any.
+    pub(crate) fn family(&self) -> Option<&Arc<Family>> {
+        let enqueuing = self.launch.enqueuing.as_ref()?;
+        let own = || enqueuing.own_family(&self.node, self.launch.printf_sink.clone());
+        Some(enqueuing.family().unwrap_or_else(|| self.family.get_or_init(own)))
+    }
+
+    /// Keeps a child from beginning before the launch's own work has ended.
+    pub(crate) fn hold_back(&self, child: Child) {
+        self.held.lock().push(child);
+    }
+
+    /// The children that wait for the end of the launch's own work.
+    pub(crate) fn take_held(&self) -> Vec<Child> {
+        core::mem::take(&mut *self.held.lock())
     }
 
     /// Joins the launch, with a slot already taken. Returns as [`Running::begin`].
@@ -253,12 +348,10 @@ impl Running {
         }
         if done > 0 && self.unfinished.fetch_sub(done, Ordering::AcqRel) == done {
             let status = self.end();
-            let node = self.node.clone();
             if self.launch.enqueuing.is_some() {
-                drop(self);
-                return graph::end_work(node, status);
+                return enqueue::work_ended(self, status);
             }
-            return Some(Ended { node, status, retired: None });
+            return Some(Ended { node: self.node.clone(), status, retired: None });
         }
         if !exhausted {
             // This thread left early, so another one has to continue.
@@ -416,7 +509,7 @@ impl Running {
                 self.left(&fault, ctx, x, run);
             }
             if self.launch.enqueuing.is_some() {
-                enqueue::groups_ended(self.status.load(Ordering::Relaxed));
+                enqueue::groups_ended(self, self.status.load(Ordering::Relaxed));
             }
             if self.has_failed() {
                 return;
@@ -467,9 +560,12 @@ struct Plan {
 }
 
 impl Plan {
+    /// One thread.
+    const ALONE: Self = Self { slots: 0, wake_at_once: false, first_claim: 0, min_claim: 1, max_claim: 0 };
+
     /// The plan for a launch of `groups` groups that takes an estimated `estimate` ns on one thread.
     fn new(groups: u64, estimate: Option<u64>, workers: usize) -> Self {
-        let alone = Self { slots: 0, wake_at_once: false, first_claim: groups, min_claim: 1, max_claim: groups };
+        let alone = Self { first_claim: groups, max_claim: groups, ..Self::ALONE };
         let most = usize::try_from(groups - 1).unwrap_or(usize::MAX).min(workers - 1);
         if most == 0 {
             return alone;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::enqueue::Family;
 use crate::graph::{Node, NodeKind, QueuePosition};
 use crate::launch::{Running, Slot};
 use crate::pool::Pool;
@@ -15,6 +16,8 @@ pub(crate) enum Job {
     Command(Arc<Node>),
     /// Join a launch, on a slot already taken.
     Launch(Arc<Running>),
+    /// Execute small children of a family.
+    Family(Arc<Family>),
 }
 
 impl Job {
@@ -23,6 +26,7 @@ impl Job {
         match self {
             Job::Command(node) => node.pool.get(),
             Job::Launch(running) => running.node().pool.get(),
+            Job::Family(family) => family.ancestor().pool.get(),
         }
     }
 
@@ -30,6 +34,7 @@ impl Job {
         match self {
             Job::Command(node) => node.position,
             Job::Launch(running) => running.node().position,
+            Job::Family(family) => family.ancestor().position,
         }
     }
 
@@ -37,7 +42,7 @@ impl Job {
     pub(super) fn is_kernel(&self) -> bool {
         match self {
             Job::Command(node) => node.kind == NodeKind::Launch,
-            Job::Launch(_) => true,
+            Job::Launch(_) | Job::Family(_) => true,
         }
     }
 }
@@ -106,13 +111,12 @@ impl Jobs {
         if is_kernel { &self.kernels } else { &self.tasks }
     }
 
-    /// Adds a job: a command at the end, a running launch at the front, because it is older than all commands that have not
-    /// started.
+    /// Adds a job: a running launch at the front, because it is older than all commands that have not started; others at the end.
     pub(super) fn push(&self, job: Job) {
         let counter = self.counter(job.is_kernel());
         let mut list = self.lock();
         match job {
-            Job::Command(_) => list.push_back(job),
+            Job::Command(_) | Job::Family(_) => list.push_back(job),
             Job::Launch(_) => list.push_front(job),
         }
         counter.fetch_add(1, Ordering::SeqCst);
@@ -145,9 +149,13 @@ impl Jobs {
             let slot = match job {
                 Job::Command(_) => Slot::Last,
                 Job::Launch(running) => running.take_slot(),
+                Job::Family(family) if family.is_joinable() => Slot::Taken,
+                Job::Family(_) => Slot::None,
             };
-            if let (Slot::Taken, Job::Launch(running)) = (slot, job) {
-                return Some((Job::Launch(running.clone()), reservation));
+            match (slot, job) {
+                (Slot::Taken, Job::Launch(running)) => return Some((Job::Launch(running.clone()), reservation)),
+                (Slot::Taken, Job::Family(family)) => return Some((Job::Family(family.clone()), reservation)),
+                (Slot::None | Slot::Taken | Slot::Last, Job::Command(_) | Job::Launch(_) | Job::Family(_)) => {}
             }
             self.counter(is_kernel).fetch_sub(1, Ordering::SeqCst);
             let job = list.remove(place);
@@ -155,7 +163,7 @@ impl Jobs {
                 let reservation = if is_kernel { reservation } else { None };
                 return job.map(|job| (job, reservation));
             }
-            // A launch that no thread can join any more was removed; the same place is examined again.
+            // A launch or family that no thread can join any more was removed; the same place is examined again.
         }
         None
     }
@@ -164,10 +172,31 @@ impl Jobs {
     pub(super) fn remove(&self, running: &Arc<Running>) {
         let mut list = self.lock();
         let place = list.iter().position(|job| match job {
-            Job::Command(_) => false,
+            Job::Command(_) | Job::Family(_) => false,
             Job::Launch(other) => Arc::ptr_eq(other, running),
         });
         if let Some(job) = place.and_then(|place| list.remove(place)) {
+            self.kernels.fetch_sub(1, Ordering::SeqCst);
+            drop(list);
+            drop(job);
+        }
+    }
+
+    /// Moves a family, if it is in the list, to the end.
+    pub(super) fn defer_family(&self, family: &Arc<Family>) {
+        let mut list = self.lock();
+        if let Some(job) = take_family(&mut list, family) {
+            list.push_back(job);
+        }
+    }
+
+    /// Removes a family, if it is in the list and has no small children.
+    pub(super) fn remove_family(&self, family: &Arc<Family>) {
+        let mut list = self.lock();
+        if family.is_joinable() {
+            return;
+        }
+        if let Some(job) = take_family(&mut list, family) {
             self.kernels.fetch_sub(1, Ordering::SeqCst);
             drop(list);
             drop(job);
@@ -180,4 +209,13 @@ impl Jobs {
         self.kernels.store(0, Ordering::Relaxed);
         self.tasks.store(0, Ordering::Relaxed);
     }
+}
+
+/// Removes the job of a family from the list, if it is there.
+fn take_family(list: &mut VecDeque<Job>, family: &Arc<Family>) -> Option<Job> {
+    let place = list.iter().position(|job| match job {
+        Job::Command(_) | Job::Launch(_) => false,
+        Job::Family(other) => Arc::ptr_eq(other, family),
+    });
+    place.and_then(|place| list.remove(place))
 }

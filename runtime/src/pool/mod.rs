@@ -30,9 +30,10 @@ pub use lifecycle::at_fork;
 pub(crate) use strand::call as call_back;
 pub use strand::defer;
 pub(crate) use wait::{Signal, wait, wait_for_queue};
-pub(crate) use worker::on_worker;
 use worker::on_working_worker;
+pub(crate) use worker::{on_worker, place};
 
+use crate::enqueue::Family;
 use crate::fault;
 use crate::graph::Node;
 use crate::launch::Running;
@@ -277,7 +278,26 @@ impl Pool {
 
     /// Adds a ready command as a job.
     pub(crate) fn push(&'static self, node: Arc<Node>) {
-        self.jobs.push(Job::Command(node));
+        self.push_job(Job::Command(node));
+    }
+
+    /// Adds a family with small children as a job.
+    pub(crate) fn offer_family(&'static self, family: Arc<Family>) {
+        self.push_job(Job::Family(family));
+    }
+
+    /// Lets other jobs precede a family.
+    pub(crate) fn defer_family(&self, family: &Arc<Family>) {
+        self.jobs.defer_family(family);
+    }
+
+    /// Removes a family that has no small children.
+    pub(crate) fn retract_family(&self, family: &Arc<Family>) {
+        self.jobs.remove_family(family);
+    }
+
+    fn push_job(&'static self, job: Job) {
+        self.jobs.push(job);
         self.sleep.notify();
         // Either this thread sees that the last worker has left, or that worker sees the job (see `leave`).
         self.start();

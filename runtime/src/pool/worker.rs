@@ -8,9 +8,9 @@ use super::sleep::Parker;
 use super::{Busy, LINGER, Pool, SHARED, epoch, topology};
 use crate::clock::now_ns;
 use crate::graph::{self, Node};
-use crate::sync::atomic::Ordering;
-use crate::sync::{per_thread, thread};
-use crate::{launch, sys};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{per_thread, shared, thread};
+use crate::{enqueue, launch, sys};
 
 /// How long a thread searches for work, or polls for an event, before it parks.
 pub(super) const SPIN_NS: u64 = 50_000;
@@ -47,6 +47,17 @@ enum Role {
 per_thread! {
     static ROLE: Cell<Role> = const { Cell::new(Role::Helper) };
     static OWN: Cell<Option<&'static Pool>> = const { Cell::new(None) };
+    static PLACE: usize = PLACES.fetch_add(1, Ordering::Relaxed);
+}
+
+shared! {
+    /// Number of threads that have a place.
+    static PLACES: AtomicUsize = AtomicUsize::new(0);
+}
+
+/// A number that few other threads have.
+pub(crate) fn place() -> usize {
+    PLACE.try_with(|place| *place).unwrap_or(0)
 }
 
 /// The pool that the calling thread is a worker of.
@@ -169,6 +180,9 @@ pub(super) fn run(
         }
         let ended = match job {
             Job::Launch(running) => running.join(),
+            Job::Family(family) => enqueue::work(&family, || {
+                !(on_worker() && SHARED.exiting.load(Ordering::Relaxed)) && keep(family.ancestor())
+            }),
             Job::Command(node) => launch::perform(node),
         };
         next = ended.and_then(|ended| graph::finish(ended, &mut keep)).map(Job::Command);

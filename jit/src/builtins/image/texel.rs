@@ -21,14 +21,17 @@ pub(super) fn load(b: &mut Builder<'_>, layout: &Layout, address: Value) -> Raw 
 
 /// The bits of each field, in a value of its width or shifted in a wider integer.
 fn load_fields(b: &mut Builder<'_>, layout: &Layout, address: Value) -> SmallVec<[FieldBits; 4]> {
-    let first = layout.fields[0];
     let mem = access(layout);
-    if whole_fields(layout) {
-        let ty = memory_type(layout, first);
-        let element = b.load(ty, address, mem);
-        return (0..layout.count as u32)
-            .map(|lane| FieldBits { value: b.extract(element, lane), shifted: None })
-            .collect();
+    if let Some(location) = locations(layout) {
+        let element = b.load(memory_type(layout, location), address, mem);
+        let field = |(lane, field): (usize, &Field)| {
+            let value = b.extract(element, lane as u32);
+            match location - field.bits {
+                0 => FieldBits { value, shifted: None },
+                bit => FieldBits { value: b.int_resize(value, Elem::I32, false), shifted: Some(bit) },
+            }
+        };
+        return layout.fields().iter().enumerate().map(field).collect();
     }
     let elem = if layout.bytes == 2 { Elem::I16 } else { Elem::I32 };
     let element = b.load(Type::vector(elem, 1), address, mem);
@@ -44,15 +47,14 @@ struct FieldBits {
     shifted: Option<u32>,
 }
 
-/// Whether an element is loaded as a vector of its fields, because they are large or there is only one.
-fn whole_fields(layout: &Layout) -> bool {
-    let field = layout.fields[0];
-    layout.count == 1 || field.bits >= 16
+/// The bits of the fields' locations, if an element is loaded as a vector of them, because they are large or there is only one.
+fn locations(layout: &Layout) -> Option<u32> {
+    layout.location.filter(|bits| layout.count == 1 || *bits >= 16)
 }
 
-/// The type of an element in memory, if it is loaded as a vector of its fields.
-fn memory_type(layout: &Layout, field: Field) -> Type {
-    let elem = match (layout.encoding, field.bits) {
+/// The type of an element in memory, if it is loaded as a vector of locations with so many bits.
+fn memory_type(layout: &Layout, location: u32) -> Type {
+    let elem = match (layout.encoding, location) {
         (Encoding::Float, 16) => Elem::F16,
         (Encoding::Float, _) => Elem::F32,
         (_, 8) => Elem::I8,
@@ -64,7 +66,7 @@ fn memory_type(layout: &Layout, field: Field) -> Type {
 
 /// The properties of an access to an element: memory from applications is only aligned to a field.
 fn access(layout: &Layout) -> MemInfo {
-    let align = if whole_fields(layout) { layout.fields[0].bits / 8 } else { 1 };
+    let align = locations(layout).map_or(1, |bits| bits / 8);
     MemInfo { align, volatile: false, invariant: false, alias: 0 }
 }
 
@@ -188,14 +190,19 @@ pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour
         })
         .collect();
     let mem = access(layout);
-    if whole_fields(layout) {
-        let ty = memory_type(layout, layout.fields[0]);
-        let fields: Raw = numbers
+    if let Some(location) = locations(layout) {
+        let ty = memory_type(layout, location);
+        let fields: Raw = layout
+            .fields()
             .iter()
-            .map(|&number| match b.ty(number) {
+            .zip(&numbers)
+            .map(|(field, &number)| match b.ty(number) {
                 Type::F32 if ty.elem == Elem::F16 => b.convert(Opcode::FptoFp, number, Type::F16, Convert::default()),
                 from if from.is_float() => number,
-                _ => b.int_resize(number, ty.elem, false),
+                _ => {
+                    let number = shifted_up(b, number, location - field.bits);
+                    b.int_resize(number, ty.elem, false)
+                }
             })
             .collect();
         let element = b.vec(&fields);
@@ -207,8 +214,7 @@ pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour
         let mask = b.iconst(Type::I32, ((1u64 << field.bits) - 1) as i64);
         let signed = matches!(layout.encoding, Encoding::Snorm | Encoding::Sint);
         let bits = if signed { b.int2(Opcode::And, number, mask) } else { number };
-        let shift = constant(b, field.bit);
-        let bits = if field.bit == 0 { bits } else { b.int2(Opcode::Shl, bits, shift) };
+        let bits = shifted_up(b, bits, field.bit);
         element = Some(element.map_or(bits, |rest| b.int2(Opcode::Or, rest, bits)));
     }
     if let Some(element) = element {
@@ -216,6 +222,14 @@ pub(super) fn store(b: &mut Builder<'_>, layout: &Layout, address: Value, colour
         let element = b.int_resize(element, elem, false);
         b.store(address, element, mem);
     }
+}
+
+fn shifted_up(b: &mut Builder<'_>, number: Value, bits: u32) -> Value {
+    if bits == 0 {
+        return number;
+    }
+    let bits = constant(b, bits);
+    b.int2(Opcode::Shl, number, bits)
 }
 
 /// The number that represents a component in a field: a float, or an `i32`, which has no bits above the field if it is unsigned.
