@@ -154,3 +154,20 @@ fn optimize(module: &mut Module, id: Func, policy: &CallPolicy<'_>, effort: Effo
     module.funcs[id] = inline::compacted(&func);
     done
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions that ask for their work-item or have a rare branch can be called.
+    #[test]
+    fn work_items_have_calls() {
+        let text = include_str!("../../../tests/files/kir/run/calls_of_work_items.kir");
+        let mut module = clift_kir::text::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+        let policy =
+            CallPolicy { limit: Some(0), may_call: &|_| true, keeps_positions: false, optimize: &|_, _, _| Ok(()) };
+        let called = run(&mut module, &policy).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<&str> = called.iter().map(|function| module.funcs[function.func].name.as_str()).collect();
+        assert_eq!(names, ["of_group (called)", "step (called)"]);
+    }
+}
