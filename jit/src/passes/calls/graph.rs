@@ -1,6 +1,6 @@
 //! Which functions a kernel needs, how often, and which of them can be called.
 
-use clift_kir::ops::{AddressOp, CallOp, LeafOp, MemoryOp, OpClass};
+use clift_kir::ops::{AddressOp, CallOp, CollectiveOp, LeafOp, MemoryOp, OpClass};
 use clift_kir::{Func, Function, Imm, Module, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -121,8 +121,8 @@ impl CallGraph {
     }
 }
 
-/// Whether a function can be called: it has no part in what the work-items of a group do together, reads nothing of the launch,
-/// and does not wait for others.
+/// Whether a function can be called: it has no part in what the work-items of a group do together, and does not wait for others.
+/// What it asks of its work-item, its caller passes to it ([`super::work_item`]).
 fn can_be_called(module: &Module, func: &Function) -> bool {
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
     insts.map(|&inst| func.dfg.inst(inst)).all(|data| match data.op.class() {
@@ -155,11 +155,16 @@ fn can_be_called(module: &Module, func: &Function) -> bool {
         | OpClass::Float(_)
         | OpClass::Convert(_)
         | OpClass::Lane(_)
-        | OpClass::Terminator(_) => true,
-        OpClass::Address(AddressOp::InSpace)
         | OpClass::Query(_)
-        | OpClass::Sync(_)
-        | OpClass::Collective(_)
-        | OpClass::Image(_) => false,
+        | OpClass::Terminator(_) => true,
+        OpClass::Collective(op) => match op {
+            CollectiveOp::PackAny => true,
+            CollectiveOp::GroupReduce
+            | CollectiveOp::GroupScan
+            | CollectiveOp::GroupScanExclusive
+            | CollectiveOp::GroupBallot
+            | CollectiveOp::GroupShuffle => false,
+        },
+        OpClass::Address(AddressOp::InSpace) | OpClass::Sync(_) | OpClass::Image(_) => false,
     })
 }

@@ -6,18 +6,21 @@
 //! are compiled once and called. Before that, functions are optimized on their own, callees first, so that a copy is small, and so
 //! that their sizes tell what they cost.
 //!
-//! A called function takes one operand, the address of a *record* in private memory, and returns nothing ([`record`]). It has
-//! neither queries nor arguments nor barriers of its own. Kernels that call functions have one lane per pack.
+//! A called function takes one operand, the address of a *record* in private memory, and returns nothing ([`record`]). What it asks
+//! of its work-item is passed to it ([`work_item`]); it has neither arguments nor barriers of its own. Kernels that call functions
+//! have one lane per pack.
 
 mod graph;
 mod inline;
 mod record;
+mod work_item;
 
 use clift_kir::{Func, Function, Module, Stage};
 use rustc_hash::FxHashMap;
 
 use crate::program::BuildError;
 use graph::CallGraph;
+use record::Lowered;
 pub(crate) use record::RecordLayout;
 
 /// The most instructions of a kernel into which all functions are inlined.
@@ -114,7 +117,7 @@ fn call_functions(
         .map(|&kernel| (kernel, graph.repeated(kernel, if limit == 0 { 1 } else { 2 })))
         .collect();
     let mut made: Vec<CalledFunction> = Vec::new();
-    let mut records: FxHashMap<Func, CalledFunction> = FxHashMap::default();
+    let mut records: FxHashMap<Func, Lowered> = FxHashMap::default();
     for func in graph.bottom_up() {
         if !chosen.iter().any(|(_, functions)| functions.contains(&func)) {
             continue;
@@ -128,11 +131,12 @@ fn call_functions(
         };
         inline::into(module, id, &is_called, policy.keeps_positions)?;
         record::lower_calls(module, id, &records);
+        let queries = work_item::lower(&mut module.funcs[id]);
         let layout = record::lower_signature(&mut module.funcs[id]);
         optimize(module, id, policy, Effort::Whole)?;
         module.funcs[id].stage = Stage::Canonical;
         let function = CalledFunction { func: id, layout };
-        records.insert(func, function);
+        records.insert(func, Lowered { function, queries });
         made.push(function);
     }
     for (kernel, functions) in &chosen {
@@ -149,4 +153,21 @@ fn optimize(module: &mut Module, id: Func, policy: &CallPolicy<'_>, effort: Effo
     let done = (policy.optimize)(module, &mut func, effort);
     module.funcs[id] = inline::compacted(&func);
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions that ask for their work-item or have a rare branch can be called.
+    #[test]
+    fn work_items_have_calls() {
+        let text = include_str!("../../../tests/files/kir/run/calls_of_work_items.kir");
+        let mut module = clift_kir::text::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+        let policy =
+            CallPolicy { limit: Some(0), may_call: &|_| true, keeps_positions: false, optimize: &|_, _, _| Ok(()) };
+        let called = run(&mut module, &policy).unwrap_or_else(|error| panic!("{error}"));
+        let names: Vec<&str> = called.iter().map(|function| module.funcs[function.func].name.as_str()).collect();
+        assert_eq!(names, ["of_group (called)", "step (called)"]);
+    }
 }

@@ -1,7 +1,7 @@
 //! The record of a call: parameters, results, and the private variables of the called function, in the caller's private memory.
 //!
 //! ```text
-//! parameters | results | private variables of the function, among them the record of what it calls itself
+//! parameters, values of queries | results | private variables of the function, among them the record of what it calls itself
 //! ```
 //!
 //! So neither values nor variables are on the C stack, whose size is limited, and a caller needs one record for all its calls,
@@ -14,6 +14,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use rustc_hash::FxHashMap;
 
 use super::CalledFunction;
+use super::work_item::PassedQuery;
 use crate::passes::Replacements;
 
 /// Where the values of a record end, and its alignment without the variables.
@@ -132,8 +133,15 @@ pub(super) fn lower_signature(func: &mut Function) -> RecordLayout {
     layout
 }
 
+/// What calls of a function become.
+pub(super) struct Lowered {
+    pub(super) function: CalledFunction,
+    /// What it asks of the work-item, in the order of its parameters behind its own.
+    pub(super) queries: Vec<PassedQuery>,
+}
+
 /// Replaces the calls of functions by calls of their counterparts that take records.
-pub(super) fn lower_calls(module: &mut Module, id: Func, records: &FxHashMap<Func, CalledFunction>) {
+pub(super) fn lower_calls(module: &mut Module, id: Func, records: &FxHashMap<Func, Lowered>) {
     let mut func = std::mem::replace(&mut module.funcs[id], Function::new("", &[]));
     let mut frame = SlotData { size: 0, align: 1 };
     // The slot of the record; its size is known in the end.
@@ -149,19 +157,22 @@ pub(super) fn lower_calls(module: &mut Module, id: Func, records: &FxHashMap<Fun
                 Imm::Func(callee) => records.get(&callee),
                 _ => None,
             };
-            let Some(called) = known else {
+            let Some(Lowered { function: called, queries }) = known else {
                 func.layout.append_inst(block, inst);
                 continue;
             };
-            let args = func.dfg.inst(inst).args.to_vec();
+            let mut args = func.dfg.inst(inst).args.to_vec();
             let results = func.dfg.results(inst).to_vec();
+            let loc = func.locs[inst];
+            let mut b = Builder::at_end(&mut func, block);
+            b.set_loc(loc);
+            args.extend(queries.iter().map(|query| query.ask(&mut b)));
             let types = |values: &[Value]| values.iter().map(|&value| func.dfg.ty(value)).collect::<Vec<Type>>();
             let (result_types, arg_types) = (types(&results), types(&args));
             let (params, returns, _) = layout(&arg_types, &result_types);
             let whole = called.layout.with_slots(&module.funcs[called.func].slots);
             frame = SlotData { size: frame.size.max(whole.size), align: frame.align.max(whole.align) };
             let slot = *slot.get_or_insert_with(|| func.slots.push(frame));
-            let loc = func.locs[inst];
             let mut b = Builder::at_end(&mut func, block);
             b.set_loc(loc);
             let record = b.slot_addr(slot);
