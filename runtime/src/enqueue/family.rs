@@ -89,7 +89,7 @@ impl Family {
         }
     }
 
-    /// Whether threads may join; called for a family that is a job, which it is no longer if the result is false.
+    /// Whether threads may join; called for a family that is a job. If the result is false, it has stopped being one.
     pub(crate) fn is_joinable(&self) -> bool {
         !self.children.withdraw()
     }

@@ -1,6 +1,6 @@
 //! The small children of a family that wait for a thread, and how many there are that have not ended.
 //!
-//! There are several lists, so that threads seldom meet: a thread adds children to the list of its *place* and takes the latest of
+//! There are several lists, so that threads rarely meet: a thread adds children to the list of its *place* and takes the latest of
 //! them, and takes the oldest ones of another list when its own is empty. The family is *offered* while it is a job of the pool:
 //!
 //! - whoever has added children looks afterwards whether the family is offered, and offers it if not;
