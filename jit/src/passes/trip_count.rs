@@ -4,15 +4,18 @@
 //! each iteration, so a branch on it is, too. This covers all steps and conditions, also `i *= 2`.
 
 use clift_kir::analysis::{Cfg, DomTree, Loop, LoopForest, LoopId};
-use clift_kir::dfg::ConstData;
+use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::{Block, Function, Global, Imm, Opcode, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::simplify::evaluate;
 use super::{Globals, constant_loads, loop_form};
 
 /// How many definitions deep a value is evaluated.
 const MAX_DEPTH: u32 = 16;
+
+/// How many values are looked at to find where a counter comes from.
+const MAX_SOURCES: usize = 16;
 
 /// A place where a loop is left after a constant number of iterations.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +89,65 @@ pub(crate) fn expected(
     let leaves = |&from: &&Block| cfg.succs(*from).iter().any(|&to| !loops.contains(id, to));
     let exits = data.blocks.iter().filter(leaves).count();
     Some(if exits > 1 { iterations.min(usual) } else { iterations })
+}
+
+/// How many iterations a loop has on average that continues with the counter of another one in smaller steps, as what is left of
+/// vectors or of unrolled iterations: `for (; j < n - 7; j += 8) ...; for (; j < n; j++) ...`. `ignores` takes the headers of other
+/// loops that do not matter.
+pub(crate) fn remainder(
+    func: &Function,
+    (cfg, _, loops): (&Cfg, &DomTree, &LoopForest),
+    id: LoopId,
+    ignores: impl Fn(Block) -> bool,
+) -> Option<f64> {
+    // By how much the parameter of a loop's header grows in each iteration.
+    let step = |id: LoopId, index: usize| {
+        let data = loops.get(id);
+        let &[latch] = data.latches.as_slice() else { return None };
+        let next = *loop_form::args_of_edge(func, latch, data.header)?.get(index)?;
+        let grows = func.dfg.inst(func.dfg.def_inst(next)?);
+        let (Opcode::Iadd, &[from, by]) = (grows.op, grows.args.as_slice()) else { return None };
+        let by = func.dfg.as_splat_bits(by).filter(|&by| (1..1 << 16).contains(&by))?;
+        (from == func.dfg.params(data.header)[index]).then_some((next, by))
+    };
+    let data = loops.get(id);
+    let preheader = loop_form::preheader(cfg, data)?;
+    let mut least: Option<f64> = None;
+    for (index, &start) in loop_form::args_of_edge(func, preheader, data.header)?.iter().enumerate() {
+        let Some((_, own)) = step(id, index) else { continue };
+        let mut work = vec![start];
+        let mut seen: FxHashSet<Value> = FxHashSet::default();
+        while let Some(value) = work.pop() {
+            if !seen.insert(value) || seen.len() > MAX_SOURCES {
+                continue;
+            }
+            let block = match func.dfg.def(value) {
+                ValueDef::Param(block, _) => Some(block),
+                ValueDef::Result(inst, _) => func.layout.block_of(inst),
+            };
+            // The innermost loop with the value may have it as a counter.
+            let other = block.and_then(|block| loops.innermost(block)).filter(|&other| {
+                other != id && !loops.contains(other, data.header) && !ignores(loops.get(other).header)
+            });
+            if let Some(other) = other {
+                let params = func.dfg.params(loops.get(other).header);
+                let counted = (0..params.len())
+                    .find_map(|index| step(other, index).filter(|&(next, _)| params[index] == value || next == value));
+                if let Some((_, by)) = counted.filter(|&(_, by)| by > own) {
+                    let rest = (by as f64 / own as f64 - 1.0) / 2.0;
+                    least = Some(least.map_or(rest, |least| least.min(rest)));
+                    continue;
+                }
+            }
+            if let ValueDef::Param(block, index) = func.dfg.def(value) {
+                for &pred in cfg.preds(block) {
+                    let args = loop_form::args_of_edge(func, pred, block);
+                    work.extend(args.and_then(|args| args.get(usize::from(index))));
+                }
+            }
+        }
+    }
+    least
 }
 
 /// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left, also

@@ -175,7 +175,10 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>, id: LoopId) -> f64 {
     let limits = (u64::from(ITERATIONS), u64::from(LONG_ITERATIONS));
     let expected = || trip_count::expected(func, (cfg, dom, loops), id, limits).map(|iterations| iterations as f64);
     let header = loops.get(id).header;
-    if several.values().any(|several| several.rest == header) {
+    let remainder = trip_count::remainder(func, (cfg, dom, loops), id, |header| several.contains_key(&header));
+    if let Some(iterations) = remainder.filter(|_| !long.contains(&header)) {
+        iterations
+    } else if several.values().any(|several| several.rest == header) {
         // What is left of many iterations does not count.
         if long.contains(&header) { 0.0 } else { f64::from(ITERATIONS) }
     } else if let Some(most) = several.get(&header).and_then(|several| several.at_most) {

@@ -3,7 +3,9 @@
 use clift_kir::text;
 
 use crate::Options;
+use crate::passes::trip_count;
 use crate::spmd::cost::width::{RowLengths, Width};
+use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::target::machine::Machine;
 
 /// The choice for the kernel of a module.
@@ -293,4 +295,81 @@ kernel f0 args 8
 fn switches_with_very_many_cases_have_one_lane() {
     assert!(diverges_too_widely(4000));
     assert!(!diverges_too_widely(100));
+}
+
+/// The lanes of a kernel that applies so many fused multiply-adds to each element, without a loop.
+fn lanes_of_chain(length: usize, dimension: &str) -> Option<u32> {
+    let mut chain = String::new();
+    for at in 0..length {
+        chain += &format!("    v{}: f32 = fma v{}, v5, v5\n", at + 11, at + 10);
+    }
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i64 = {dimension}
+    v3: i64 = global_id 0
+    v4: ptr(global) = addr scale 4 v0, v3
+    v5: f32 = load align 4 v4
+    v6: ptr(global) = addr scale 4 v1, v2
+    v10: f32 = load align 4 v6
+{chain}    store align 4 v4, v{}
+    ret
+}}
+kernel f0 args 16
+"#,
+        length + 10
+    );
+    match choose(&module) {
+        Width::Packs(lanes, ..) => Some(lanes),
+        Width::Scalar(_) | Width::Unprofitable(..) => None,
+    }
+}
+
+/// Packs overlap only as far as the processor looks ahead.
+#[test]
+fn twice_the_lanes_for_long_chains() {
+    assert_eq!(lanes_of_chain(4, "global_id 0"), Some(16));
+    assert_eq!(lanes_of_chain(48, "global_id 0"), Some(32));
+    // Rows may be short.
+    assert_eq!(lanes_of_chain(48, "global_id 1"), Some(16));
+}
+
+/// A loop that continues where another one with larger steps has stopped has few iterations.
+#[test]
+fn remainders_have_few_iterations() {
+    let module = r#"
+function f0 "k" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: i32 = arg 8
+    v2: i32 = const 0
+    v3: i32 = const 1
+    v4: i32 = const 8
+    jump b1(v2)
+b1(v10: i32):
+    v11: b1 = icmp slt v10, v1
+    branch v11, b2, b3(v10)
+b2:
+    v12: i32 = iadd v10, v4
+    jump b1(v12)
+b3(v20: i32):
+    v21: b1 = icmp slt v20, v1
+    branch v21, b4, b5
+b4:
+    v22: i32 = iadd v20, v3
+    jump b3(v22)
+b5:
+    ret
+}
+kernel f0 args 16
+"#;
+    let module = text::parse_module(module).unwrap_or_else(|e| panic!("{e}"));
+    let normal = normalize::run(&module.funcs[module.kernels[0].func]).expect("it is reducible");
+    let NormalForm { func, cfg, dom, loops, .. } = &normal;
+    let rests: Vec<Option<f64>> =
+        loops.iter().map(|(id, _)| trip_count::remainder(func, (cfg, dom, loops), id, |_| false)).collect();
+    assert!(rests.contains(&Some(3.5)) && rests.contains(&None), "{rests:?}");
 }
