@@ -25,7 +25,7 @@ pub(crate) enum Assume<'a> {
 }
 
 /// Instructions about which something is assumed, and which alternative: 0 is the usual one. Only the bits that a mask keeps,
-/// clears or flips have more than one alternative ([`MAX_ALTERNATIVES`]).
+/// clears or flips have several others ([`MAX_ALTERNATIVES`]).
 pub(crate) type Assumed = FxHashMap<Inst, u8>;
 
 /// How many alternatives there are besides the usual one.
@@ -33,6 +33,9 @@ pub(crate) const MAX_ALTERNATIVES: u8 = 4;
 
 /// The alternative in which comparisons may differ between the lanes of a pack, because it touches a border; all else is as usual.
 pub(crate) const BORDERS: u8 = MAX_ALTERNATIVES + 1;
+
+/// The alternative in which selects, minima and maxima give their uniform operand in all lanes; all else is as usual.
+pub(crate) const BOUNDS: u8 = MAX_ALTERNATIVES + 2;
 
 impl Assume<'_> {
     /// Which alternative is assumed about an instruction, if any.
@@ -55,6 +58,8 @@ pub(crate) enum Test {
     /// The comparison of a value with a uniform bound has the same result in the first and in the last lane, whose value is
     /// larger by `reach`.
     SameComparison { cond: IntCond, value: Value, reach: i64, bound: Value },
+    /// A condition, the same in all lanes, is true or false.
+    Is { condition: Value, is: bool },
     /// No lane's `a` equals its `b`. The difference `a - b` of the last lane is larger by `reach` than that of the first.
     NeverEqual { a: Value, b: Value, reach: i64 },
     /// The lowest `bits` bits of the value equal `are`.
@@ -84,6 +89,10 @@ impl Test {
                 let answers = [value, last].map(|value| b.icmp(cond, value, bound));
                 let differ = b.int2(Opcode::Xor, answers[0], answers[1]);
                 b.int1(Opcode::Not, differ)
+            }
+            Test::Is { condition, is } => {
+                let condition = first(b, condition);
+                if is { condition } else { b.int1(Opcode::Not, condition) }
             }
             Test::NeverEqual { a, b: other, reach } => {
                 // The differences of all lanes lie between the first and the last one: zero is among them if it is at most
@@ -149,6 +158,14 @@ impl TransferFunctions<'_> {
         if affines.iter().all(|affine| affine.is_uniform()) {
             return None;
         }
+        let is_clamp = [Opcode::Umin, Opcode::Umax, Opcode::Smin, Opcode::Smax].contains(&data.op);
+        if let (Opcode::Select, &[cond, then, otherwise]) = (data.op, &affines[..]) {
+            let form = self.assumed_select(inst, [cond, then, otherwise], which);
+            return form.map(|(affine, tests)| (LaneForm::Affine(affine), tests));
+        }
+        if let (true, BOUNDS, LaneForm::AffineIf(..), &[a, b]) = (is_clamp, which, plain, &affines[..]) {
+            return self.assumed_bound(inst, [a, b]).map(|(affine, tests)| (LaneForm::Affine(affine), tests));
+        }
         if let LaneForm::AffineIf(affine, _) = plain {
             return Some((
                 LaneForm::Affine(affine),
@@ -164,7 +181,7 @@ impl TransferFunctions<'_> {
             }
             self.assumed_comparison(inst, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else if [Opcode::And, Opcode::Or, Opcode::Xor].contains(&data.op) {
-            self.assumed_bits(data.op, ty, [a, b], args, if which == BORDERS { 0 } else { which })
+            self.assumed_bits(data.op, ty, [a, b], args, if which > MAX_ALTERNATIVES { 0 } else { which })
         } else if [Opcode::Udiv, Opcode::Urem, Opcode::Sdiv, Opcode::Srem].contains(&data.op) {
             self.assumed_quotient(data.op, ty, [a, b], args).map(|(affine, tests)| (LaneForm::Affine(affine), tests))
         } else {
@@ -173,7 +190,7 @@ impl TransferFunctions<'_> {
     }
 
     /// How much larger the last lane's value is than the first one's, if that is less than half the range of the type.
-    fn step_to_last(&self, affine: Affine, ty: Type) -> Option<i64> {
+    pub(crate) fn step_to_last(&self, affine: Affine, ty: Type) -> Option<i64> {
         let reach = affine.reach(self.assumptions.width);
         let fits = reach < 1 << (ty.elem.bits() - 1);
         fits.then(|| affine.stride.wrapping_mul(i64::from(self.assumptions.width.max(1) - 1)))

@@ -2,6 +2,7 @@
 
 pub(crate) mod affine;
 pub(crate) mod assumptions;
+pub(crate) mod choices;
 pub mod divergence;
 pub(crate) mod known_bits;
 pub(crate) mod polling;

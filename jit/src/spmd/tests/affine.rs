@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::generate::Rng;
 use super::seeds;
-use crate::spmd::analysis::assumptions::{Assume, Assumed, MAX_ALTERNATIVES};
+use crate::spmd::analysis::assumptions::{Assume, Assumed, BOUNDS};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::ranges::Ranges;
 use crate::spmd::analysis::shape::{Assumptions, Bound, Check, Scope, Shape};
@@ -95,7 +95,8 @@ fn expressions(rng: &mut Rng) -> Function {
                 if choice == 4 {
                     let conds = IntCond::ALL.map(|(cond, _)| cond);
                     let bit = b.icmp(conds[rng.below(10) as usize], x, y);
-                    b.select(bit, x, y)
+                    let other = same[rng.below(same.len() as u64) as usize];
+                    b.select(bit, x, if rng.below(2) == 0 { y } else { other })
                 } else if choice == 5 {
                     // Masks and bounds that are unknown at compile time.
                     let shared = b.arg(8 * WIDTHS.iter().position(|&t| t == ty).unwrap_or_default() as u32, ty);
@@ -302,7 +303,7 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     let block = func.layout.blocks()[0];
     let insts: Vec<Inst> = func.layout.insts(block).to_vec();
     // Only some of the possible assumptions, because all of them would seldom hold.
-    let which = rng.below(1 + u64::from(MAX_ALTERNATIVES)) as u8;
+    let which = rng.below(1 + u64::from(BOUNDS)) as u8;
     let chosen: Assumed = insts.iter().filter(|_| rng.below(3) == 0).map(|&inst| (inst, which)).collect();
     let divergence = Divergence::assuming(&func, &cfg, Scope::Pack, assumptions, Assume::These(&chosen));
     let end = func.layout.insts(block).len() - 1;

@@ -7,7 +7,9 @@ use super::generate::Rng;
 use super::harness::{compare, make_all};
 use super::launches;
 use crate::Options;
+use crate::spmd::analysis::assumptions::BOUNDS;
 use crate::spmd::report::VectorizationReport;
+use crate::spmd::transform::{normalize, versioning};
 use crate::spmd::workgroup::regions::Growth;
 
 /// Compares the results at all widths. Returns the report for eight lanes.
@@ -60,6 +62,33 @@ fn clamped_neighbours() {
     v30: i32 = load align 4 v29
     v31: i32 = isub v27, v30
     store align 4 v0, v31
+    ret",
+    );
+    let report = report(&module);
+    assert_eq!((report.versions, report.gathers.len()), (1, 0), "{report}");
+}
+
+/// `x == 0 ? w - 1 : x - 1`: most packs are between the borders.
+#[test]
+fn periodic_borders() {
+    let module = kernel_of(
+        "
+    v20: i32 = and v11, v16
+    v21: b1 = icmp eq v20, v13
+    v22: i32 = iadd v20, v15
+    v23: i32 = select v21, v2, v22
+    v24: i64 = sext v23
+    v25: ptr(global) = addr scale 4 v12, v24
+    v26: i32 = load align 4 v25
+    v27: i32 = iadd v20, v14
+    v28: b1 = icmp slt v27, v2
+    v29: i32 = isub v16, v20
+    v30: i32 = select v28, v27, v29
+    v31: i64 = sext v30
+    v32: ptr(global) = addr scale 4 v12, v31
+    v33: i32 = load align 4 v32
+    v34: i32 = isub v26, v33
+    store align 4 v0, v34
     ret",
     );
     let report = report(&module);
@@ -122,6 +151,55 @@ b3:
     ret",
     );
     report(&module);
+}
+
+/// Loops that begin or end at a bound in all lanes but those near a border: `max(0, x - 8)` and `x + r >= 15 ? 15 : x + r`.
+#[test]
+fn loops_to_bounds() {
+    for (begin, end) in [
+        ("smax v21, v13", "smin v23, v36"),
+        ("select v18, v13, v21", "select v19, v36, v23"),
+        ("smax v21, v13", "select v19, v36, v23"),
+    ] {
+        let module = kernel_of(&format!(
+            "
+    v36: i32 = const 15
+    v37: i32 = const 8
+    v38: i32 = and v11, v36
+    v20: i32 = or v2, v37
+    v40: i32 = and v20, v36
+    v21: i32 = isub v38, v37
+    v18: b1 = icmp slt v21, v13
+    v23: i32 = iadd v38, v40
+    v19: b1 = icmp sge v23, v36
+    v22: i32 = {begin}
+    v24: i32 = {end}
+    jump b1(v22, v13)
+b1(v26: i32, v27: i32):
+    v28: b1 = icmp eq v26, v24
+    branch v28, b3, b2
+b2:
+    v29: i32 = and v26, v17
+    v39: i64 = zext v29
+    v30: ptr(global) = addr scale 4 v12, v39
+    v31: i32 = load align 4 v30
+    v32: i32 = iadd v27, v31
+    v33: i32 = iadd v26, v14
+    jump b1(v33, v32)
+b3:
+    v34: i32 = isub v24, v22
+    store align 4 v0, v27
+    v35: ptr(global) = addr disp 4 v0
+    store align 4 v35, v34
+    ret"
+        ));
+        let report = report(&module);
+        assert_eq!((report.versions, report.masked_blocks.len()), (1, 0), "{report}");
+        let kernel = normalize::run(&module.funcs[module.kernels[0].func]);
+        let versioned = kernel.and_then(|kernel| versioning::run(&kernel, 8));
+        let assumed = versioned.map(|kernel| kernel.assumed).unwrap_or_default();
+        assert!(assumed.values().any(|&which| which == BOUNDS), "{begin}, {end}: {assumed:?}");
+    }
 }
 
 #[test]

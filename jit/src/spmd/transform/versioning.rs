@@ -24,6 +24,10 @@
 //! If a piece gains from equal quotients, as kernels do that compute a row and a column from one index, and from comparisons with
 //! a border as well, the slow copy has another version for packs that touch a border but lie in one row: there the accesses are
 //! contiguous, under a mask.
+//!
+//! If the bounds of a loop are selects, minima or maxima, it is not known which operand is the usual one: the loops of
+//! `max(x - r, 0) .. min(x + r, w)` move with the lanes in most packs, those of `max(x + r - w, 0) .. min(x + r, r)` do not. So
+//! the slow copy has a version for packs in which all lanes have the uniform operands.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
 use clift_kir::clone::clone_inst;
@@ -35,9 +39,9 @@ use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::normalize::{self, NormalForm};
-use crate::spmd::analysis::assumptions::{BORDERS, MAX_ALTERNATIVES, Test, Tests};
+use crate::spmd::analysis::assumptions::{BORDERS, BOUNDS, MAX_ALTERNATIVES, Test, Tests};
 use crate::spmd::analysis::divergence::Divergence;
-use crate::spmd::analysis::shape::{Scope, Shape};
+use crate::spmd::analysis::shape::{Excludes, Scope, Shape};
 use crate::spmd::class::{Class, class};
 
 /// The most instructions of a kernel, which is analysed several times for each piece.
@@ -74,10 +78,11 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
         let mut without = None;
         let powers = if gains.have_alternatives() { 1..=MAX_ALTERNATIVES } else { 0..=0 };
         let borders = gains.have_borders().then_some(BORDERS);
-        for which in powers.filter(|&which| which > 0).chain(borders) {
+        let bounds = gains.bounds.then_some(BOUNDS);
+        for which in powers.filter(|&which| which > 0).chain(borders).chain(bounds) {
             let gains = Gains::new(&normal, lanes, &mut without, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
-            let worth = which == BORDERS || gains.have_alternatives();
+            let worth = which == BORDERS || which == BOUNDS || gains.have_alternatives();
             let next = worth.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
@@ -158,6 +163,8 @@ struct Gains {
     homes: Vec<Block>,
     /// Which alternative is assumed.
     which: u8,
+    /// Whether branches depend on which operand selects, minima or maxima give.
+    bounds: bool,
 }
 
 impl Gains {
@@ -178,9 +185,11 @@ impl Gains {
         let with = normal.divergence_assuming(lanes, true, &assumed);
         let matters = |test: &Test| match test {
             Test::Check(check) => check.matters(func.dfg.ty(check.value)),
-            Test::SameComparison { .. } | Test::NeverEqual { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => {
-                true
-            }
+            Test::SameComparison { .. }
+            | Test::Is { .. }
+            | Test::NeverEqual { .. }
+            | Test::Bits { .. }
+            | Test::SameQuotient { .. } => true,
         };
         let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
         for (inst, tests) in with.assumed() {
@@ -188,13 +197,33 @@ impl Gains {
                 all.insert(*inst, tests.clone());
             }
         }
-        let mut gains =
-            Gains { assumptions: FxHashMap::default(), with, blocks: EntitySet::new(), homes: Vec::new(), which };
+        let mut gains = Gains {
+            assumptions: FxHashMap::default(),
+            with,
+            blocks: EntitySet::new(),
+            homes: Vec::new(),
+            which,
+            bounds: false,
+        };
         if !all.values().flatten().any(matters) {
             return gains;
         }
         let without = without.get_or_insert_with(|| normal.divergence(lanes, true));
-        let roots = gains.roots(normal, without, &open);
+        let Roots { mut accesses, conditions } = gains.roots(normal, without, &open);
+        let chooses = |test: &Test| match test {
+            Test::Is { .. } => true,
+            Test::Check(check) => check.excludes == Excludes::Clamps,
+            Test::SameComparison { .. } | Test::NeverEqual { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => {
+                false
+            }
+        };
+        let sources = pure_sources(func, cfg, conditions.clone());
+        gains.bounds = sources.keys().any(|inst| all.get(inst).is_some_and(|tests| tests.iter().any(chooses)));
+        if which == BOUNDS {
+            // An access at a bound is one of the few at a border; a loop between bounds is executed by all packs.
+            accesses.clear();
+        }
+        let roots = accesses.into_iter().chain(conditions).collect();
         for (inst, carried) in pure_sources(func, cfg, roots) {
             // What an access needs no check for is lost where blocks join.
             let needed = all.get(&inst).is_some_and(|tests| carried || tests.iter().any(matters));
@@ -221,7 +250,7 @@ impl Gains {
     }
 
     /// Records the blocks in which something is gained. Returns the addresses and conditions that gain.
-    fn roots(&mut self, normal: &NormalForm, without: &Divergence, open: &[Block]) -> Vec<Value> {
+    fn roots(&mut self, normal: &NormalForm, without: &Divergence, open: &[Block]) -> Roots {
         let NormalForm { func, cfg, .. } = normal;
         let is_access = |inst: Inst| [Opcode::Load, Opcode::Store].contains(&func.dfg.inst(inst).op);
         let scattered = |value: Value| {
@@ -232,7 +261,7 @@ impl Gains {
                     .is_none_or(|affine| affine.checks.iter().any(|check| check.matters(func.dfg.ty(check.value))))
         };
         let with_it = |value: Value| self.with.shape(value) != Shape::Varying || self.with.offsets(value).is_some();
-        let mut roots = Vec::new();
+        let mut roots = Roots::default();
         // Paths on which lanes would stay together, if there is an access.
         let rejoined = |&&block: &&Block| without.in_divergent_region(block) && !self.with.in_divergent_region(block);
         let worth = open.iter().filter(rejoined).any(|&b| func.layout.insts(b).iter().any(|&inst| is_access(inst)));
@@ -241,7 +270,7 @@ impl Gains {
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if is_access(inst) && scattered(data.args[0]) && with_it(data.args[0]) {
-                    roots.push(data.args[0]);
+                    roots.accesses.push(data.args[0]);
                     gain = true;
                 }
                 let better = |&value: &Value| {
@@ -254,7 +283,7 @@ impl Gains {
             }
             if worth && without.diverges(block) && !self.with.diverges(block) {
                 let condition = func.layout.terminator(block).map(|inst| func.dfg.inst(inst).args[0]);
-                roots.extend(condition);
+                roots.conditions.extend(condition);
                 gain = true;
             }
             gain |= rejoined(&&block) && func.layout.insts(block).iter().any(|&inst| is_access(inst));
@@ -265,6 +294,15 @@ impl Gains {
         debug_assert!(open.iter().all(|&block| cfg.reaches(block)));
         roots
     }
+}
+
+/// The values that gain from assumptions.
+#[derive(Default)]
+struct Roots {
+    /// Addresses of accesses that become contiguous or uniform.
+    accesses: Vec<Value>,
+    /// Conditions of branches that lanes take together.
+    conditions: Vec<Value>,
 }
 
 /// The pure instructions by which values are computed, and whether a block parameter carries their results.
