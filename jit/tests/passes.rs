@@ -22,6 +22,17 @@ struct Generator<'g, 'u, 'f> {
     helper: Option<Func>,
 }
 
+/// How a loop of [`Generator::sweep`] computes addresses.
+#[derive(Clone, Copy)]
+struct Way {
+    slot: Slot,
+    ty: Type,
+    flags: WrapFlags,
+    extends: Opcode,
+    /// Whether the distance from the counter is added after the extension.
+    adds_later: bool,
+}
+
 const BINARY: [Opcode; 20] = [
     Opcode::Iadd,
     Opcode::Isub,
@@ -181,7 +192,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=14)? {
+        match self.u.int_in_range(0..=16)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -237,6 +248,7 @@ impl Generator<'_, '_, '_> {
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
             13 if depth > 0 => self.machine(depth)?,
+            15 | 16 if depth > 0 => self.sweep(depth)?,
             12 => {
                 let v = self.wide()?;
                 let v = self.b.cast(Opcode::Itrunc, v, Type::I32);
@@ -351,6 +363,94 @@ impl Generator<'_, '_, '_> {
         Ok(())
     }
 
+    /// The way in which the addresses of a loop are computed.
+    fn way(&mut self) -> Result<Way> {
+        Ok(Way {
+            slot: *self.u.choose(&self.slots)?,
+            ty: *self.u.choose(&[Type::I32, Type::I32, Type::I16])?,
+            flags: *self.u.choose(&[WrapFlags::NO_SIGNED, WrapFlags::empty()])?,
+            extends: *self.u.choose(&[Opcode::Sext, Opcode::Zext])?,
+            adds_later: self.u.arbitrary()?,
+        })
+    }
+
+    /// Element `i + away` of a variable, where `i` is a counter from 2 to 5.
+    fn near(&mut self, way: Way, i: Value) -> Result<Value> {
+        let Way { slot, ty, flags, extends, adds_later } = way;
+        let away = self.u.int_in_range(-1..=1)? + self.u.int_in_range(0..=1)?;
+        let base = self.b.slot_addr(slot);
+        let scale = u64::from(ty.bytes());
+        if adds_later {
+            let index = self.b.cast(extends, i, Type::I64);
+            return Ok(self.b.addr(base, Some(index), scale, away * scale as i64));
+        }
+        let by = self.b.iconst(Type::I32, away);
+        let index = self.b.int2_wrap(Opcode::Iadd, i, by, flags);
+        let index = self.b.cast(extends, index, Type::I64);
+        Ok(self.b.addr(base, Some(index), scale, 0))
+    }
+
+    /// An innermost loop whose iterations load and store elements near its counter, so that they see what others have stored.
+    fn sweep(&mut self, depth: u32) -> Result<()> {
+        let [head, exit] = std::array::from_fn(|_| self.b.func.append_block());
+        let i = self.b.func.dfg.append_param(head, Type::I32);
+        let carried = self.b.func.dfg.append_param(head, Type::I32);
+        let result = self.b.func.dfg.append_param(exit, Type::I32);
+        let (v, mask, start) = (self.value()?, self.b.iconst(Type::I32, 3), self.value()?);
+        let times = self.b.int2(Opcode::And, v, mask);
+        let rises = self.u.arbitrary()?;
+        let first = self.b.iconst(Type::I32, if rises { 2 } else { 5 });
+        let last = self.b.int2(if rises { Opcode::Iadd } else { Opcode::Isub }, first, times);
+        self.b.jump(head, &[first, start]);
+        self.b.switch_to(head);
+        let known = self.pool.len();
+        self.pool.extend([i, carried]);
+        let usual = self.way()?;
+        for _ in 0..self.u.int_in_range(2..=4)? {
+            let way = if self.u.ratio(1, 6)? { self.way()? } else { usual };
+            let (ty, place) = (way.ty, self.near(way, i)?);
+            match self.u.int_in_range(0..=5)? {
+                0..=2 => {
+                    let v = self.b.load(ty, place, MemInfo::aligned(1));
+                    let v = self.folded(v);
+                    self.pool.push(v);
+                }
+                3 | 4 => {
+                    let v = self.shaped(ty)?;
+                    self.b.store(place, v, MemInfo::aligned(1));
+                }
+                _ => {
+                    // Only in some iterations.
+                    let (v, bit) = (self.shaped(ty)?, self.b.iconst(Type::I32, 1));
+                    let [some, join] = std::array::from_fn(|_| self.b.func.append_block());
+                    let odd = self.b.int2(Opcode::And, i, bit);
+                    let odd = self.b.icmp(IntCond::Eq, odd, bit);
+                    let to =
+                        if self.u.ratio(1, 4)? { BlockCall::new(exit, &[carried]) } else { BlockCall::new(join, &[]) };
+                    self.b.branch(odd, BlockCall::new(some, &[]), to);
+                    self.b.switch_to(some);
+                    self.b.store(place, v, MemInfo::aligned(1));
+                    if depth > 1 && self.u.ratio(1, 4)? {
+                        self.body(1)?;
+                    }
+                    self.b.jump(join, &[]);
+                    self.b.switch_to(join);
+                }
+            }
+        }
+        let v = self.value()?;
+        let sum = self.b.int2(Opcode::Xor, carried, v);
+        let flags = *self.u.choose(&[WrapFlags::NO_SIGNED, WrapFlags::empty()])?;
+        let one = self.b.iconst(Type::I32, if rises { 1 } else { -1 });
+        let next = self.b.int2_wrap(Opcode::Iadd, i, one, flags);
+        let is_last = self.b.icmp(IntCond::Eq, i, last);
+        self.b.branch(is_last, BlockCall::new(exit, &[sum]), BlockCall::new(head, &[next, sum]));
+        self.pool.truncate(known);
+        self.b.switch_to(exit);
+        self.pool.push(result);
+        Ok(())
+    }
+
     /// A loop that counts up to a few, by a constant or not, and may be left early; it tests at the top or at the bottom.
     fn repeat(&mut self, depth: u32) -> Result<()> {
         let count = self.u.int_in_range(0..=4)?;
@@ -403,7 +503,13 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-fn generate(u: &mut Unstructured<'_>, name: &str, helper: Option<Func>, depth: u32) -> Result<Function> {
+/// A function of `statements`, which returns a number made of all that they have computed and stored.
+fn generate(
+    u: &mut Unstructured<'_>,
+    name: &str,
+    helper: Option<Func>,
+    statements: impl FnOnce(&mut Generator<'_, '_, '_>) -> Result<()>,
+) -> Result<Function> {
     let mut func = Function::new(name, &[Type::I32]);
     let slots: Vec<Slot> = (0..3).map(|_| func.slots.push(SlotData { size: SLOT_BYTES, align: 16 })).collect();
     let entry = func.append_block();
@@ -415,9 +521,7 @@ fn generate(u: &mut Unstructured<'_>, name: &str, helper: Option<Func>, depth: u
         let count = g.b.iconst(Type::I64, SLOT_BYTES as i64);
         g.b.memset(base, byte, count, MemInfo::aligned(16));
     }
-    for _ in 0..12 {
-        g.statement(depth)?;
-    }
+    statements(&mut g)?;
     let mut pool = std::mem::take(&mut g.pool).into_iter();
     let mut sum = pool.next().expect("parameters");
     for v in pool {
@@ -465,9 +569,9 @@ fn results(module: &Module, func: Func) -> Vec<u64> {
 
 fn body(u: &mut Unstructured<'_>) -> Result<()> {
     let mut module = Module::default();
-    let helper = generate(u, "helper", None, 1)?;
+    let helper = generate(u, "helper", None, |g| (0..12).try_for_each(|_| g.statement(1)))?;
     let helper = module.funcs.push(helper);
-    let func = generate(u, "f", Some(helper), 3)?;
+    let func = generate(u, "f", Some(helper), |g| (0..12).try_for_each(|_| g.statement(3)))?;
     let func = module.funcs.push(func);
     check(&module, "generated");
     let expected = results(&module, func);
@@ -476,22 +580,33 @@ fn body(u: &mut Unstructured<'_>) -> Result<()> {
     let mut inlined = module.clone();
     passes::inline(&mut inlined).unwrap();
     inlined.kernels.clear();
+    inlined.funcs[helper] = Function::new("helper", &[]);
     for names in [passes::canonical(), CLEAN.to_vec(), MINIMAL.to_vec()] {
-        let mut now = inlined.clone();
-        for (i, name) in names.iter().enumerate() {
-            let before = now.clone();
-
-            passes::run(&mut now.funcs[func], &now.globals, &[name], &mut |_, _| ());
-            now.funcs[helper] = Function::new("helper", &[]);
-            check_one(&now, func, &before, name);
-            let got = results(&now, func);
-            assert_eq!(
-                got, expected,
-                "after {i}: {name}\nbefore:\n{}\nafter:\n{}",
-                before.funcs[func], now.funcs[func]
-            );
-        }
+        compare(&inlined, func, &names, &expected);
     }
+    Ok(())
+}
+
+/// Compares the results after each of the passes.
+fn compare(module: &Module, func: Func, names: &[&str], expected: &[u64]) {
+    let mut now = module.clone();
+    for (i, name) in names.iter().enumerate() {
+        let before = now.clone();
+        passes::run(&mut now.funcs[func], &now.globals, &[name], &mut |_, _| ());
+        check_one(&now, func, &before, name);
+        let got = results(&now, func);
+        assert_eq!(got, expected, "after {i}: {name}\nbefore:\n{}\nafter:\n{}", before.funcs[func], now.funcs[func]);
+    }
+}
+
+/// Loops whose iterations see what others have stored.
+fn recurrences(u: &mut Unstructured<'_>) -> Result<()> {
+    let mut module = Module::default();
+    let func = generate(u, "f", None, |g| (0..3).try_for_each(|_| g.sweep(1)))?;
+    let func = module.funcs.push(func);
+    check(&module, "generated");
+    let expected = results(&module, func);
+    compare(&module, func, &["gvn", "licm", "loop_loads"], &expected);
     Ok(())
 }
 
@@ -499,6 +614,11 @@ fn check_one(module: &Module, func: Func, before: &Module, name: &str) {
     if let Err(errors) = verify::function(module, &module.funcs[func]) {
         panic!("after {name}: {errors}\nbefore:\n{}\nafter:\n{}", before.funcs[func], module.funcs[func]);
     }
+}
+
+#[test]
+fn loops_pass_on_what_they_have_stored() {
+    arbtest::arbtest(recurrences).budget_ms(3000).size_max(1024);
 }
 
 #[test]

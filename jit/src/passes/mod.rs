@@ -21,8 +21,10 @@ mod if_convert;
 pub(crate) mod launch_constants;
 mod licm;
 mod lifetimes;
+mod linear;
 mod loop_borders;
 pub(crate) mod loop_form;
+mod loop_loads;
 mod mem2reg;
 pub(crate) mod memory;
 mod narrow;
@@ -85,6 +87,7 @@ pub static PASSES: &[Pass] = &[
     pass!(gvn, "computes equal values only once"),
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
+    pass!(loop_loads, "passes on what an iteration stores and the next one loads"),
     pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
@@ -153,6 +156,7 @@ pub static SETTLE: &[&str] = &[
     "licm",
     "scalar_promotion",
     "mem2reg",
+    "loop_loads",
     "simplify",
     "dce",
     "simplify_cfg",
@@ -252,7 +256,7 @@ pub fn canonicalize_promoted(
     }
     let chosen = |names: &[&'static str]| -> Vec<&'static str> {
         // A check names the line of one access, and wants to see each index.
-        let hides_accesses = |name: &&str| matches!(*name, "common_code" | "dynamic_elements");
+        let hides_accesses = |name: &&str| matches!(*name, "common_code" | "dynamic_elements" | "loop_loads");
         names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
     };
     run(func, globals, &chosen(CANONICAL), after);
