@@ -228,8 +228,8 @@ pub(crate) fn row(instruction: ClOp) -> &'static BuiltinRow {
         // -- common and geometric functions --
         fclamp => exact(common::fclamp, F3);
         degrees => expand(common::degrees, F1, ulp(2.0, 2.0, 2.0));
-        fmax_common => op(Opcode::Fmax, F2);
-        fmin_common => op(Opcode::Fmin, F2);
+        fmax_common => exact(common::fmax_common, F2);
+        fmin_common => exact(common::fmin_common, F2);
         mix => expand(common::mix, F3, Accuracy::Any);
         radians => expand(common::radians, F1, ulp(2.0, 2.0, 2.0));
         step => exact(common::step, F2);

@@ -4,10 +4,26 @@ use clift_kir::{Builder, FloatCond, Opcode, Value};
 
 use crate::builtins::BuiltinArgs;
 
-/// fmin(fmax(x, low), high).
+/// x if x < y, otherwise y. What NaN gives is left open; as on other processors, the second operand, so that this is one instruction.
+pub(in crate::builtins) fn fmin_common(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
+    Some(ordered(b, FloatCond::Olt, args.values[0], args.values[1]))
+}
+
+/// x if x > y, otherwise y; of NaN as [`fmin_common`].
+pub(in crate::builtins) fn fmax_common(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
+    Some(ordered(b, FloatCond::Ogt, args.values[0], args.values[1]))
+}
+
+/// min(max(x, low), high).
 pub(in crate::builtins) fn fclamp(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
-    let low = b.float2(Opcode::Fmax, args.values[0], args.values[1]);
-    Some(b.float2(Opcode::Fmin, low, args.values[2]))
+    let least = ordered(b, FloatCond::Ogt, args.values[0], args.values[1]);
+    Some(ordered(b, FloatCond::Olt, least, args.values[2]))
+}
+
+/// x if it compares so with y, otherwise y.
+fn ordered(b: &mut Builder<'_>, cond: FloatCond, x: Value, y: Value) -> Value {
+    let chosen = b.fcmp(cond, x, y);
+    b.select(chosen, x, y)
 }
 
 /// Radians to degrees.
