@@ -25,6 +25,7 @@ mod relatives;
 mod rows;
 mod runs;
 mod single_items;
+mod tables;
 mod transposed;
 mod vector;
 
@@ -79,6 +80,7 @@ fn main() {
         rows::cases(),
         runs::cases(),
         single_items::cases(),
+        tables::cases(),
         transposed::cases(),
         vector::cases(),
     ];

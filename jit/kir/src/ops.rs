@@ -136,6 +136,9 @@ pub enum TypeRule {
     ExtractDyn,
     /// 3 operands: vector T, its element, scalar i32 -> T.
     InsertDyn,
+    /// 2 operands: vector int or float T of a power of two of lanes, vector of ints as wide as its element -> T's element, lanes of
+    /// the second.
+    Lookup,
     /// 2 operands: T, T -> same element, as many lanes as the immediate has.
     Shuffle,
     /// n operands: n scalars of one type -> vector of n lanes.
@@ -531,6 +534,8 @@ op_table! {
         ExtractDyn         "extract_dyn"     None       ExtractDyn    Pure        Operands    whole(eval::whole::extract_dyn);
         /// The vector with the lane of the third operand replaced; a number out of range replaces none.
         InsertDyn          "insert_dyn"      None       InsertDyn     Pure        Operands    whole(eval::whole::insert_dyn);
+        /// A lane of the first operand for each lane of the second: the one whose number it is, modulo the number of lanes.
+        Lookup             "lookup"          None       Lookup        Pure        Operands    whole(eval::whole::lookup);
         /// Any lanes of two vectors, by constant numbers.
         Shuffle            "shuffle"         Lanes      Shuffle       Pure        Operands    whole(eval::whole::shuffle);
         /// A vector of scalars.

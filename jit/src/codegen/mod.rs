@@ -1,6 +1,7 @@
 //! Code generation: from looped functions to executable code.
 //!
 //! - [`Backend`] is the trait of all backends, [`VectorCaps`] a backend's description of its vector unit;
+//! - [`constant_tables`] makes permutations of gathers from small constant tables;
 //! - [`legalize`] rewrites looped functions for given capabilities, for all backends that make machine code;
 //! - [`demote`] keeps values of large functions in stack slots where far more are alive than there are registers;
 //! - [`cranelift`] is the backend that uses Cranelift, with 128-bit vectors;
@@ -17,6 +18,7 @@
 
 pub(crate) mod code_map;
 mod code_memory;
+pub(crate) mod constant_tables;
 pub(crate) mod cranelift;
 pub(crate) mod data;
 pub(crate) mod demote;

@@ -8,7 +8,7 @@ use clift_kir::{Function, KernelData, Module, Opcode, Stage};
 use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
-use crate::codegen::{AcceptedStage, KernelFunction, demote, legalize};
+use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
 use crate::{BackendChoice, BuildError, Options, passes, spmd};
@@ -146,6 +146,9 @@ pub(super) fn looped_to_legal(
 ) -> Result<Function, BuildError> {
     observer.function("looped", module, &func)?;
     observer.passes(module, &mut func, |func, after| passes::clean(func, &module.globals, options, after))?;
+    if !options.opt_disable {
+        constant_tables::run(&mut func, module, caps);
+    }
     observer.function("clean", module, &func)?;
     let mut legal = legalize::run(&func, caps);
     observer.function("legal", module, &legal)?;

@@ -140,6 +140,7 @@ pub(super) fn class(op: Opcode) -> Class {
             | LaneOp::Insert
             | LaneOp::ExtractDyn
             | LaneOp::InsertDyn
+            | LaneOp::Lookup
             | LaneOp::Shuffle
             | LaneOp::Vec
             | LaneOp::Any

@@ -3,7 +3,7 @@
 use crate::work::{Random, Tolerance, Work, args};
 
 pub(super) fn fdtd() -> Work {
-    const SIDE: usize = 1024;
+    const SIDE: usize = 992;
     const STEPS: usize = 2;
     const C: f32 = 0.5;
     let mut work = Work::default();

@@ -175,7 +175,7 @@ pub(crate) const ROWS: &[Row] = &[
     row!(Stencil, stencil::life, "2048 x 2048 bytes, eight neighbours on a torus"),
     row!(Stencil, stencil::mirrored_blur, "1024 x 1024 floats, rows of 15, mirrored at the borders"),
     row!(Stencil, stencil::near_median, "1024 x 1024 floats, medians of close ones of nine"),
-    row!(Stencil, fields::fdtd, "1024 x 1024 floats on a torus, 2 steps of three fields"),
+    row!(Stencil, fields::fdtd, "992 x 992 floats on a torus, 2 steps of three fields"),
     row!(Stencil, fields::lattice_boltzmann, "512 x 512 cells on a torus, nine velocities"),
     row!(Stencil, fields::bilateral, "512 x 512 floats, 7 x 7"),
     row!(Stencil, fields::convolve_rows, "1024 x 1024 floats, rows of 15, zero at the borders"),

@@ -66,6 +66,11 @@ pub fn insert_dyn(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
     lanes
 }
 
+/// Meaning of `lookup`.
+pub fn lookup(_cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
+    args[1].iter().map(|&number| args[0][number as usize % args[0].len()]).collect()
+}
+
 /// Meaning of `shuffle`.
 pub fn shuffle(cx: &WholeCx<'_>, args: &[&[u64]]) -> LaneVec {
     let Imm::Lanes(numbers) = cx.imm else { unreachable!("broken invariant: shuffle with {:?}", cx.imm) };

@@ -151,6 +151,12 @@ pub fn signatures(rule: TypeRule, imm: &Imm) -> Vec<Signature> {
         TypeRule::Insert => vectors.iter().map(|&t| (vec![t, t.lane()], vec![t])).collect(),
         TypeRule::ExtractDyn => vectors.iter().map(|&t| (vec![t, i32], vec![t.lane()])).collect(),
         TypeRule::InsertDyn => vectors.iter().map(|&t| (vec![t, t.lane(), i32], vec![t])).collect(),
+        TypeRule::Lookup => {
+            let tables = of(&|t| t.is_vector() && (t.is_int() || t.is_float()) && t.lanes() != 3);
+            let numbers = |t: Type| LANES.iter().filter(|&&lanes| lanes > 1).map(move |&lanes| t.with_lanes(lanes));
+            let pair = |table: Type, result: Type| (vec![table, result.with_elem(table.elem.as_int())], vec![result]);
+            tables.iter().flat_map(|&t| numbers(t).map(move |result| pair(t, result))).collect()
+        }
         TypeRule::Shuffle => {
             let Imm::Lanes(lanes) = imm else { return Vec::new() };
             all.iter().map(|&t| (vec![t, t], vec![t.with_lanes(lanes.len() as u32)])).collect()

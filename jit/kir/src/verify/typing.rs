@@ -148,6 +148,15 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
             same("lane number", n, Type::I32)?;
             same("result", r, a)
         }
+        TypeRule::Lookup => {
+            let ([a, n], [r]) = shape(args, results)?;
+            vector("first operand", a)?;
+            ensure(a.is_int() || a.is_float(), || format!("first operand has ints or floats, not {a}"))?;
+            ensure(a.lanes().is_power_of_two(), || format!("first operand has a power of two of lanes, not {a}"))?;
+            vector("second operand", n)?;
+            same("second operand's element", n.lane(), Type::scalar(a.elem.as_int()))?;
+            same("result", r, n.with_elem(a.elem))
+        }
         TypeRule::Shuffle => {
             let ([a, b], [r]) = shape(args, results)?;
             same("second operand", b, a)?;

@@ -88,7 +88,7 @@ impl Translator<'_> {
                 }
                 self.pos.ins().uextend(types::I64, bits)
             }
-            O::ExtractDyn | O::InsertDyn | O::Reduce => not_legal(op),
+            O::ExtractDyn | O::InsertDyn | O::Lookup | O::Reduce => not_legal(op),
         };
         self.set(inst, value);
     }

@@ -387,6 +387,60 @@ impl Legalizer<'_> {
         self.set(inst, split);
     }
 
+    /// Lanes of a table. If it is constant and the backend has an instruction for it, each register of the table is looked up, and the
+    /// upper bits of the numbers choose among the results.
+    pub(super) fn lookup(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let (table, numbers) = (data.args[0], self.get(data.args[1]));
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let elem = carrier(ty.elem);
+        let constant = self.old.dfg.as_const(table).cloned();
+        let Some(constant) = constant.filter(|_| (self.caps.native)(Opcode::Lookup, &Imm::None, elem, elem)) else {
+            return self.lookup_lane_by_lane(inst);
+        };
+        let (held, lanes) = (self.caps.register_bits / elem.bits(), constant.ty.lanes());
+        let part_type = self.part_type(elem, held);
+        let chunk = self.caps.part_lanes(ty);
+        let parts = self.regroup(&numbers, chunk).parts;
+        let result_type = self.part_type(elem, chunk);
+        let mut found: Vec<SplitValue> = (0..lanes.div_ceil(held))
+            .map(|piece| {
+                // A short table is repeated: numbers count modulo its length.
+                let bits: Vec<u64> = (0..held).map(|lane| constant.lane((piece * held + lane) % lanes)).collect();
+                let piece = self.at().constant(ConstData::new(part_type, &bits));
+                let found = |&part: &Value| self.emit(Opcode::Lookup, &[piece, part], Imm::None, result_type);
+                SplitValue { ty, chunk, parts: parts.iter().map(found).collect() }
+            })
+            .collect();
+        let mut bit = u64::from(held);
+        while found.len() > 1 {
+            let is_upper = self.op2_bits(Opcode::And, &numbers, bit);
+            let is_upper = self.compare_bits(clift_kir::IntCond::Ne, &is_upper, 0);
+            found = found.chunks(2).map(|pair| self.select(&is_upper, &pair[1], &pair[0])).collect();
+            bit *= 2;
+        }
+        let found = found.swap_remove(0);
+        self.set(inst, found);
+    }
+
+    fn lookup_lane_by_lane(&mut self, inst: Inst) {
+        let data = self.old.dfg.inst(inst);
+        let (table, numbers) = (self.get(data.args[0]), self.get(data.args[1]));
+        let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        let lane_type = self.part_type(ty.elem, 1);
+        let base = self.spill(&table);
+        let lanes: Vec<Value> = (0..ty.lanes())
+            .map(|lane| {
+                let number = self.lane(&numbers, lane);
+                let number = self.at().int_resize(number, Elem::I32, false);
+                let address = self.spilled_lane(&table, base, number);
+                self.at().load(lane_type, address, MemInfo::aligned(lane_type.bytes()))
+            })
+            .collect();
+        let split = self.join_lanes(ty, &lanes);
+        self.set(inst, split);
+    }
+
     pub(super) fn mask_test(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let split = self.get(data.args[0]);

@@ -361,6 +361,7 @@ impl Legalizer<'_> {
             LaneOp::Insert => self.insert_inst(inst),
             LaneOp::ExtractDyn => self.extract_dyn(inst),
             LaneOp::InsertDyn => self.insert_dyn(inst),
+            LaneOp::Lookup => self.lookup(inst),
             LaneOp::Shuffle => self.shuffle_inst(inst),
             LaneOp::Vec => self.vec_inst(inst),
             LaneOp::Any | LaneOp::All => self.mask_test(inst),
@@ -411,7 +412,7 @@ pub(super) fn native_lane(op: LaneOp) -> bool {
         | LaneOp::Any
         | LaneOp::All
         | LaneOp::MaskBits => true,
-        LaneOp::ExtractDyn | LaneOp::InsertDyn | LaneOp::Reduce => false,
+        LaneOp::ExtractDyn | LaneOp::InsertDyn | LaneOp::Lookup | LaneOp::Reduce => false,
     }
 }
 

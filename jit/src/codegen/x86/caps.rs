@@ -1,6 +1,6 @@
 //! The capabilities of vectors, for the legalizer.
 
-use clift_kir::ops::{ConvertOp, IntOp, MemoryOp, OpClass};
+use clift_kir::ops::{ConvertOp, IntOp, LaneOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Opcode};
 
 use super::Level;
@@ -72,6 +72,7 @@ fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
             }
             ConvertOp::PtrToInt | ConvertOp::IntToPtr | ConvertOp::SpaceCast => true,
         },
+        OpClass::Lane(LaneOp::Lookup) => avx512 && (from.bits() > 8 || level == Level::IceLake),
         OpClass::Lane(op) => native_lane(op),
         OpClass::Leaf(op) => native_leaf(op),
         OpClass::Memory(op) => match op {

@@ -304,6 +304,7 @@ impl<'a> Ranges<'a> {
             Opcode::Fcopysign | Opcode::Fmin | Opcode::Fmax | Opcode::Sqrt | Opcode::Ceil | Opcode::Floor => full,
             Opcode::Trunc | Opcode::Rint | Opcode::FptoS | Opcode::FptoU | Opcode::StoFp | Opcode::UtoFp => full,
             Opcode::FptoFp | Opcode::Splat | Opcode::Extract | Opcode::Insert | Opcode::ExtractDyn => full,
+            Opcode::Lookup => full,
             Opcode::InsertDyn | Opcode::Shuffle | Opcode::Vec | Opcode::Reduce => full,
             Opcode::Load | Opcode::MaskedLoad | Opcode::Gather | Opcode::Store | Opcode::MaskedStore => full,
             Opcode::Scatter | Opcode::Memcpy | Opcode::Memset | Opcode::AtomicLoad | Opcode::AtomicStore => full,

@@ -240,9 +240,12 @@ impl TransferFunctions<'_> {
             Opcode::UtoFp | Opcode::FptoFp | Opcode::Bitcast | Opcode::InSpace | Opcode::Splat | Opcode::Extract => {
                 LaneForm::Varying
             }
-            Opcode::Insert | Opcode::ExtractDyn | Opcode::InsertDyn | Opcode::Shuffle | Opcode::Vec => {
-                LaneForm::Varying
-            }
+            Opcode::Insert
+            | Opcode::ExtractDyn
+            | Opcode::InsertDyn
+            | Opcode::Lookup
+            | Opcode::Shuffle
+            | Opcode::Vec => LaneForm::Varying,
             Opcode::Any | Opcode::All | Opcode::MaskBits | Opcode::Reduce | Opcode::LibCall => LaneForm::Varying,
             Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr => LaneForm::Varying,
             Opcode::Load | Opcode::Store | Opcode::MaskedLoad | Opcode::MaskedStore | Opcode::Gather => {

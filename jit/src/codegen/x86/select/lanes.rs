@@ -98,6 +98,16 @@ fn pieces(from: Type, lanes: &[u32]) -> Option<i64> {
     Some(immediate)
 }
 
+/// The permutations of lanes of so many bytes: of one register and of two.
+fn permute_rows(bytes: u32) -> [InstRow; 2] {
+    match bytes {
+        1 => [t::VPERMB, t::VPERMI2B],
+        2 => [t::VPERMW, t::VPERMI2W],
+        4 => [t::VPERMD, t::VPERMI2D],
+        _ => [t::VPERMQ, t::VPERMI2Q],
+    }
+}
+
 impl Selector<'_> {
     pub(super) fn leaf_op(&mut self, op: LeafOp, inst: Inst) {
         use LeafOp as O;
@@ -176,6 +186,11 @@ impl Selector<'_> {
                 }
             }
             O::ExtractDyn | O::InsertDyn | O::Reduce => not_legal(op),
+            O::Lookup => {
+                let numbers = self.get(data.args[1]);
+                let table = self.operand(data.args[0]);
+                self.v2(permute_rows(to.elem.bytes())[0], OperandSize::Z, numbers, table)
+            }
         };
         self.set(inst, register);
     }
@@ -555,12 +570,7 @@ impl Selector<'_> {
         numbers.resize(held as usize, 0);
         let elem = Elem::int(from.elem.bits()).unwrap_or(Elem::I64);
         let numbers = self.vector_constant(&ConstData::new(Type::vector(elem, held), &numbers));
-        let rows = match bytes {
-            1 => [t::VPERMB, t::VPERMI2B],
-            2 => [t::VPERMW, t::VPERMI2W],
-            4 => [t::VPERMD, t::VPERMI2D],
-            _ => [t::VPERMQ, t::VPERMI2Q],
-        };
+        let rows = permute_rows(bytes);
         if alone {
             return self.v2(rows[0], size, numbers, RegMem::Register(a));
         }

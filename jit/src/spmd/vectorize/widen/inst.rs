@@ -2,7 +2,7 @@
 
 use clift_kir::inst::Imm;
 use clift_kir::ops::{LaneOp, OpClass};
-use clift_kir::{AtomicOp, Inst, Opcode, Type, Value};
+use clift_kir::{AtomicOp, Elem, Inst, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 use super::forms::{Packs, WideForm};
@@ -288,6 +288,14 @@ impl Widener<'_> {
             (LaneOp::ExtractDyn, _) => {
                 let number = self.packs(data.args[1])[0];
                 smallvec![self.choose_component(&first, number)]
+            }
+            (LaneOp::Lookup, _) => {
+                let numbers = self.packs(data.args[1]);
+                let mut component = |number: &Value| {
+                    let number = self.at().int_resize(*number, Elem::I32, false);
+                    self.choose_component(&first, number)
+                };
+                numbers.iter().map(&mut component).collect()
             }
             (LaneOp::InsertDyn, _) => {
                 let element = self.packs(data.args[1])[0];
