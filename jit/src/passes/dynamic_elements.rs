@@ -27,7 +27,7 @@ const MAX_ELEMENTS: u64 = 16;
 /// The most elements of an array that is indexed in a loop.
 const MAX_ELEMENTS_IN_LOOPS: u64 = 4;
 /// The most elements among which all accesses to an array choose.
-const MAX_CHOSEN: u64 = 64;
+pub(super) const MAX_CHOSEN: u64 = 64;
 /// How many definitions deep an index is searched for counters.
 const MAX_DEPTH: u32 = 8;
 

@@ -7,7 +7,8 @@
 //! **Cost model.** The size of a loop is the number of its instructions, without constants and jumps; what folds in the copies
 //! counts only in the loop, not in the copies. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
 //! proportion to what folds, but at most [`MAX_BOOST`] times as many; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
-//! only by counters, so that these may become values.
+//! only by counters, so that these may become values. That they do not if other accesses in the loop would choose among too many
+//! elements ([`super::dynamic_elements`]).
 //!
 //! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
 //! small arrays, also through a table in a constant variable. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
@@ -20,12 +21,12 @@
 
 use clift_kir::analysis::{Cold, Loop, LoopForest, LoopId};
 use clift_kir::clone::clone_inst;
-use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Space, Value};
+use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Slot, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
 use super::util::set_jump;
-use super::{Changed, Globals, loop_form};
+use super::{Changed, Globals, dynamic_elements, loop_form};
 
 /// The most instructions of all copies of a loop.
 const MAX_COPIES: u64 = 160;
@@ -108,7 +109,7 @@ struct LoopSize {
     rolled: u64,
     /// Those of all copies.
     copied: u64,
-    /// Whether the loop accesses private variables at places that only counters decide.
+    /// Whether the loop accesses private variables at places that only counters decide, and they may become values.
     indexes_arrays: bool,
     /// The barriers of all copies.
     barriers: u64,
@@ -126,6 +127,9 @@ impl LoopSize {
         let mut folds: FxHashSet<Value> = iterations.keys().flat_map(|&id| counters(func, loops, id)).collect();
         let mut places: FxHashSet<Value> = FxHashSet::default();
         let mut entries: FxHashSet<Value> = FxHashSet::default();
+        // Among how many elements the copies of accesses at other places would choose.
+        let mut indexed: FxHashSet<Slot> = FxHashSet::default();
+        let mut chosen: FxHashMap<Slot, u64> = FxHashMap::default();
         for &block in &data.blocks {
             let times = loops.innermost(block).and_then(|id| iterations.get(&id)).copied().unwrap_or(0);
             for &inst in func.layout.insts(block) {
@@ -166,12 +170,23 @@ impl LoopSize {
                     folds.insert(result);
                     continue;
                 }
-                if matches!(data.op, Opcode::Load | Opcode::Store) && places.contains(&data.args[0]) {
-                    size.indexes_arrays = true;
+                if matches!(data.op, Opcode::Load | Opcode::Store)
+                    && let Some((slot, is_fixed)) = accessed_slot(func, data.args[0], &places)
+                {
+                    if places.contains(&data.args[0]) {
+                        indexed.insert(slot);
+                    } else if !is_fixed {
+                        let accessed = result.or(data.args.get(1).copied());
+                        let bytes = accessed.map_or(1, |value| func.dfg.ty(value).bytes().max(1));
+                        let elements = func.slots[slot].size / u64::from(bytes);
+                        *chosen.entry(slot).or_default() += times * elements;
+                    }
                 }
                 size.copied += times;
             }
         }
+        let stays = |slot: &Slot| chosen.get(slot).is_some_and(|&elements| elements > dynamic_elements::MAX_CHOSEN);
+        size.indexes_arrays = indexed.iter().any(|slot| !stays(slot));
         size
     }
 
@@ -203,6 +218,22 @@ fn counters(func: &Function, loops: &LoopForest, id: LoopId) -> FxHashSet<Value>
     };
     let params = func.dfg.params(data.header).iter().zip(steps);
     params.filter(|&(&param, &step)| is_counter(param, step)).map(|(&param, _)| param).collect()
+}
+
+/// The private variable that an address leads into, and whether to a constant place or to one of `places`.
+fn accessed_slot(func: &Function, address: Value, places: &FxHashSet<Value>) -> Option<(Slot, bool)> {
+    let (mut at, mut is_fixed) = (address, true);
+    loop {
+        let data = func.dfg.inst(func.dfg.def_inst(at)?);
+        if let Imm::Slot(slot) = data.imm {
+            return Some((slot, is_fixed));
+        }
+        if !matches!(data.op, Opcode::Addr | Opcode::SpaceCast) {
+            return None;
+        }
+        is_fixed &= places.contains(&at) || data.args[1..].iter().all(|&index| func.dfg.as_const(index).is_some());
+        at = data.args[0];
+    }
 }
 
 /// Whether an address is in constant memory.
