@@ -12,9 +12,6 @@ use cranelift_entity::PrimaryMap;
 use crate::passes::{Replacements, base_and_offset};
 use crate::target::caps::VectorCaps;
 
-/// The most registers of a table. Each takes a permutation, and all but one a selection.
-const MAX_REGISTERS: u32 = 4;
-
 /// Replaces the gathers of a looped function whose backend has lookups.
 pub(crate) fn run(func: &mut Function, module: &Module, caps: &VectorCaps) {
     let mut replacements = Replacements::default();
@@ -105,7 +102,7 @@ impl TableLookup {
         // Often the index cannot reach the last elements, as the zero at the end of a string.
         let reached = most(func, index, MAX_DEPTH).saturating_mul(scale / bytes).saturating_add(start / bytes + 1);
         let entries = global.size.div_ceil(bytes).min(reached).next_power_of_two().max(2);
-        let held = u64::from((MAX_REGISTERS * caps.register_bits / ty.elem.bits()).min(Type::MAX_LANES));
+        let held = u64::from((caps.machine().table_bytes() / ty.elem.bytes()).min(Type::MAX_LANES));
         let is_table = global.space == Space::Constant && global.init.addresses.is_empty();
         if !is_table || entries > held || start >= global.size || start % bytes != 0 || scale % bytes != 0 {
             return None;

@@ -157,7 +157,7 @@ fn make(
     let maker = Maker { module, kernel, options, groups, growth };
     let (lanes, normal, versions) = match Width::choose(func, rows, options, machine) {
         Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
-        Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason)),
+        Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason), machine),
         Width::Unprofitable(reason, lanes, normal, close) => {
             let mut report = VectorizationReport::scalar(reason);
             if options.reports_vectorization() {
@@ -165,13 +165,13 @@ fn make(
                 report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
             }
             report.rejected_lanes = close.then_some(lanes);
-            return maker.only_scalar(func, report);
+            return maker.only_scalar(func, report, machine);
         }
     };
     let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
-    let report = report.describe(module, func, packed.private_bytes);
+    let report = report.describe(module, func, (packed.private_bytes, machine));
     Ok(GroupFunctions { general, packed: Some(packed), one_row, report })
 }
 
@@ -224,12 +224,17 @@ impl Maker<'_> {
     }
 
     /// The group functions of a kernel with one lane per pack.
-    fn only_scalar(&self, func: &Function, report: VectorizationReport) -> Result<GroupFunctions, BuildError> {
+    fn only_scalar(
+        &self,
+        func: &Function,
+        report: VectorizationReport,
+        machine: &Machine,
+    ) -> Result<GroupFunctions, BuildError> {
         let (general, regions) = self.scalar(func)?;
         let report = VectorizationReport { regions, groups: self.groups, ..report }.describe(
             self.module,
             func,
-            general.private_bytes,
+            (general.private_bytes, machine),
         );
         Ok(GroupFunctions { general, packed: None, one_row: None, report })
     }

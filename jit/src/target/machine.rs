@@ -18,6 +18,11 @@ impl Machine {
         if self.register_bits > 256 { 2.0 } else { 3.0 }
     }
 
+    /// The most bytes of a constant table that stays in registers, in which packs look up elements by permutations.
+    pub(crate) fn table_bytes(&self) -> u32 {
+        if self.register_bits >= 512 { MAX_TABLE_REGISTERS * self.register_bits / 8 } else { 0 }
+    }
+
     /// Whether a pack has room for more lanes where elements of 8 or 16 bits are accessed.
     pub(crate) fn is_short(&self) -> bool {
         self.register_bits <= 2 * Machine::COMMON.register_bits
@@ -34,6 +39,9 @@ impl Machine {
         Machine::COMMON.usual_lanes(bits)
     }
 }
+
+/// The most registers of a table. Each takes a permutation, and all but one a selection.
+const MAX_TABLE_REGISTERS: u32 = 4;
 
 /// The most lanes that a pack has.
 pub(crate) const MAX_LANES: u32 = 32;

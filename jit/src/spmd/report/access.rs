@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
+use crate::target::machine::Machine;
 
 /// How many values are looked at to explain one address.
 const MAX_VALUES: usize = 200;
@@ -40,6 +41,16 @@ impl Object {
             _ => None,
         });
         Object { name: func.names.get(&root).cloned(), global }
+    }
+
+    /// Whether it is a constant table that packs keep in registers.
+    pub(super) fn is_table(&self, module: &Module, machine: &Machine) -> bool {
+        let fits = |global: Global| {
+            let data = &module.globals[global];
+            let is_constant = data.space == Space::Constant && data.init.addresses.is_empty();
+            is_constant && data.size <= u64::from(machine.table_bytes())
+        };
+        self.global.is_some_and(fits)
     }
 
     fn find_name(&mut self, module: &Module) {

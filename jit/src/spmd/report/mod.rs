@@ -14,6 +14,7 @@ pub use access::{Access, Cause, Object};
 pub use text::{Remark, ranges};
 
 use super::class::{Class, class};
+use crate::target::machine::Machine;
 
 /// What the vectorizer did, and source locations of costly code. They are those of the variant for whole packs, if there is one.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +62,14 @@ impl VectorizationReport {
     }
 
     /// Adds what the module and the code of a work-item tell.
-    pub(super) fn describe(mut self, module: &Module, func: &Function, private_bytes: u64) -> VectorizationReport {
+    pub(super) fn describe(
+        mut self,
+        module: &Module,
+        func: &Function,
+        (private_bytes, machine): (u64, &Machine),
+    ) -> VectorizationReport {
+        // Lookups in registers are not accesses to memory.
+        self.gathers.retain(|access| !access.object.is_table(module, machine));
         for access in [&mut self.gathers, &mut self.scatters, &mut self.tested].into_iter().flatten() {
             access.find_names(module);
         }
