@@ -11,6 +11,7 @@
 mod addr;
 mod alias;
 pub(crate) mod calls;
+mod carried_loads;
 mod common_code;
 mod constant_loads;
 mod dce;
@@ -35,6 +36,7 @@ pub(crate) mod trip_count;
 mod unroll;
 mod unswitch;
 mod util;
+mod widen_counters;
 
 pub(crate) use util::{Replacements, base_and_offset};
 
@@ -94,6 +96,8 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "unroll", doc: "unrolls loops with a constant number of iterations", run: unroll::run },
     pass!(loop_borders, "copies loops that treat borders, without that for when no iteration is at one"),
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
+    pass!(carried_loads, "keeps what an iteration stores for the next one's load in a variable"),
+    pass!(widen_counters, "counters that index memory have 64 bits"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 
@@ -162,9 +166,11 @@ pub static SETTLE: &[&str] = &[
 pub static CLEAN: &[&str] = &[
     "simplify_cfg",
     "simplify",
+    "widen_counters",
     "addr",
     "gvn",
     "licm",
+    "carried_loads",
     "simplify",
     "dce",
     "simplify_cfg",
