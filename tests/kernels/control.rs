@@ -27,6 +27,39 @@ fn collatz() -> Case {
     })
 }
 
+/// The values that are left, tried one after another; the loop's only exit is in one arm of a branch.
+fn backtracking() -> Case {
+    Case::new(
+        "control::backtracking",
+        "kernel void t(global const uint *a, global int *out) {
+            size_t i = get_global_id(0);
+            uint left[4];
+            int level = 0, found = 0;
+            left[0] = a[i] & 7;
+            for (;;) {
+                if (left[level] == 0) {
+                    if (level == 0) break;
+                    level--;
+                    continue;
+                }
+                uint bit = left[level] & -left[level];
+                left[level] ^= bit;
+                if (level == 3) { found++; continue; }
+                left[++level] = (a[i] >> bit) & 7;
+            }
+            out[i] = found;
+        }",
+    )
+    .input(value)
+    .expect(|i| {
+        fn found(a: u32, level: u32, left: u32) -> i32 {
+            let bits = (0..3).map(|bit| 1 << bit).filter(|bit| left & bit != 0);
+            bits.map(|bit| if level == 3 { 1 } else { found(a, level + 1, a >> bit & 7) }).sum()
+        }
+        found(value(i), 0, value(i) & 7)
+    })
+}
+
 fn switches() -> Case {
     Case::new(
         "control::switch",
@@ -561,6 +594,8 @@ pub(crate) fn cases() -> Vec<Case> {
         inline_functions("of_3_0", "-cl-opt-disable -cl-std=CL3.0"),
         collatz(),
         borders(),
+        backtracking(),
+        backtracking(),
         switches(),
         irreducible(),
         breaks(),

@@ -37,6 +37,7 @@ pub(crate) mod trip_count;
 mod unroll;
 mod unswitch;
 mod util;
+mod widen_counters;
 
 pub(crate) use util::{Replacements, base_and_offset};
 
@@ -97,6 +98,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "unroll", doc: "unrolls loops with a constant number of iterations", run: unroll::run },
     pass!(loop_borders, "copies loops that treat borders, without that for when no iteration is at one"),
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
+    pass!(widen_counters, "counters that index memory have 64 bits"),
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 
@@ -166,6 +168,7 @@ pub static SETTLE: &[&str] = &[
 pub static CLEAN: &[&str] = &[
     "simplify_cfg",
     "simplify",
+    "widen_counters",
     "addr",
     "gvn",
     "licm",

@@ -33,7 +33,7 @@ impl Generator {
     pub(super) fn pattern(&mut self) {
         let (n, list) = (self.fresh("v"), self.fresh("t"));
         let (x, y, z) = (self.expr(UINT, 2), self.expr(UINT, 2), self.expr(UINT, 1));
-        let which = self.rng.u32(..15);
+        let which = self.rng.u32(..16);
         let text = match which {
             // A kernel with flow that is not structured has one lane, which no required size of sub-groups allows.
             _ if self.sub_groups && matches!(which, 5 | 6) => "uint N = X;",
@@ -81,6 +81,11 @@ impl Generator {
             }
             13 => {
                 "uint N = 1, Nl = (X) & 15; { uint s = (Y) | 1; while (Nl) { if (Nl & 1) N *= s; s *= s; Nl >>= 1; } } do { if (N & 8) break; N += 3; } while (N % 5);"
+            }
+            14 => {
+                // A search that goes back: a loop whose only exit is in one arm of a branch.
+                "uint L[4] = { (X) & 7 }, Nk = 0, N = 0; for (;;) { if (L[Nk] == 0) { if (Nk == 0) break; Nk--; continue; } \
+                 L[Nk] &= L[Nk] - 1; if (Nk == 3) { N++; continue; } N = N * 3 + Nk; L[++Nk] = (Y) + N & 3; }"
             }
             _ => {
                 "uint L[2][3] = { { X, Y }, { Z } }, N = 0; uint (*Np)[3] = L; for (int k = 0; k < 6; k++) { Np[k & 1][k % 3] += Np[(k + 1) & 1][(k * 2) % 3] ^ k; N ^= *(*(L + k / 3) + k % 3); }"

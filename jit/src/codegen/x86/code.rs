@@ -15,9 +15,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Level;
-use super::encode::{InstFormat, InstRow, OperandSize};
+use super::encode::{InstFormat, InstRow, Map, OperandSize};
 use super::pool::PoolOffset;
-use super::table::{KMOVQ, MOV, VMOVAPS};
+use super::table::{KMOVQ, LEA, MOV, MOV_IMM, MOVSX8, MOVSX16, MOVSXD, MOVZX8, MOVZX16, VMOVAPS};
 
 /// Scalar integers, addresses, Booleans.
 pub(super) const GPR: RegClass = RegClass::Int;
@@ -29,6 +29,9 @@ pub(super) const MASK: RegClass = RegClass::Vector;
 pub(super) const RAX: PReg = PReg::new(0, GPR);
 pub(super) const RCX: PReg = PReg::new(1, GPR);
 pub(super) const RDX: PReg = PReg::new(2, GPR);
+
+/// The legacy instructions that do nothing but compute a register. Others set the flags, which later instructions may use.
+const KEEP_FLAGS: [InstRow; 8] = [MOV, MOV_IMM, MOVZX8, MOVZX16, MOVSX8, MOVSX16, MOVSXD, LEA];
 
 /// The registers in which the System V calling convention passes arguments.
 pub(super) const ARGUMENTS: [PReg; 6] =
@@ -240,7 +243,29 @@ impl MachInst {
         match self.kind {
             // Scatters also define a register: the rest of their mask.
             InstKind::Row(plain) => {
-                plain.row.format != InstFormat::Legacy && !matches!(plain.source, RmField::Lanes(..))
+                (plain.row.format != InstFormat::Legacy || KEEP_FLAGS.contains(&plain.row))
+                    && !matches!(plain.source, RmField::Lanes(..))
+            }
+            InstKind::Zero | InstKind::Ones | InstKind::Constant64(_) => true,
+            InstKind::Arguments
+            | InstKind::Jump
+            | InstKind::Branch(_)
+            | InstKind::JumpTable
+            | InstKind::Return
+            | InstKind::Call
+            | InstKind::AtomicLoop(..)
+            | InstKind::Fence => false,
+        }
+    }
+}
+
+impl MachInst {
+    /// Whether the instruction is known to leave the flags as they are.
+    pub(super) fn keeps_flags(&self) -> bool {
+        match self.kind {
+            InstKind::Row(plain) => {
+                let conditional = plain.row.map == Map::M0F && matches!(plain.row.opcode & 0xf0, 0x40 | 0x90);
+                plain.row.format == InstFormat::Legacy && (conditional || KEEP_FLAGS.contains(&plain.row))
             }
             InstKind::Zero | InstKind::Ones | InstKind::Constant64(_) => true,
             InstKind::Arguments
@@ -293,9 +318,13 @@ pub(super) struct MachBlock {
     pub(super) cold: bool,
 }
 
-/// Dead-instruction elimination: removes unused vectors and masks, whose instructions selection has folded into others.
-pub(super) fn remove_dead_instructions(blocks: &mut [MachBlock], order: &[usize], vregs: usize) {
+/// Dead-instruction elimination: removes instructions without effects whose results nothing uses, but for those in `kept`: selection
+/// has folded them into others.
+pub(super) fn remove_dead_instructions(blocks: &mut [MachBlock], order: &[usize], vregs: usize, kept: &[VReg]) {
     let mut uses = vec![0u32; vregs];
+    for register in kept {
+        uses[register.vreg()] += 1;
+    }
     let used = |operand: &&Operand| operand.kind() == OperandKind::Use;
     for block in blocks.iter() {
         for operand in block.insts.iter().flat_map(|inst| &inst.operands).filter(used) {

@@ -356,10 +356,18 @@ impl Emitter<'_> {
 
     fn jump(&mut self, from: Block, to: Block) {
         let to = self.final_targets[to.index()];
-        if !self.follows(from, to) {
+        if !self.follows(from, to) && !self.short_jump(0xeb, to) {
             self.code.push(0xe9);
             self.displacement(to);
         }
+    }
+
+    /// Emits a jump with a displacement of one byte, if its target is near and known already, as at the end of a short loop.
+    fn short_jump(&mut self, opcode: u8, to: Block) -> bool {
+        let distance = self.starts[to.index()].map(|start| start as i64 - (self.code.len() as i64 + 2));
+        let Some(distance) = distance.and_then(|distance| i8::try_from(distance).ok()) else { return false };
+        self.code.extend([opcode, distance as u8]);
+        true
     }
 
     fn branch(&mut self, from: Block, cond: Cond, then: Block, otherwise: Block) {
@@ -368,8 +376,10 @@ impl Emitter<'_> {
             true => (cond.inverse(), otherwise, then),
             false => (cond, then, otherwise),
         };
-        self.code.extend([0x0f, 0x80 | cond as u8]);
-        self.displacement(first);
+        if !self.short_jump(0x70 | cond as u8, first) {
+            self.code.extend([0x0f, 0x80 | cond as u8]);
+            self.displacement(first);
+        }
         self.jump(from, second);
     }
 

@@ -216,6 +216,9 @@ pub(super) struct Fixup {
     pub(super) target: u32,
 }
 
+/// The opcode of moves of 32-bit immediates to registers, whose number is part of it.
+const SHORT_MOVE: u8 = 0xb8;
+
 const BASE_POINTER: u8 = 5;
 const STACK_POINTER: u8 = 4;
 
@@ -244,6 +247,22 @@ impl InstEncoding {
             RmOperand::Memory(base, index, _) => (index.is_some_and(|(index, _)| index & 8 != 0), base & 8 != 0),
             RmOperand::Lanes(index, base) => (index & 8 != 0, base.is_some_and(|(base, _)| base & 8 != 0)),
             RmOperand::Code(_) => (false, false),
+        }
+    }
+
+    /// The opcode, and the immediate in the fewest bytes that a form of the instruction takes.
+    fn shortest_immediate(&self) -> (u8, Option<(i64, u8)>) {
+        let InstRow { format, map, opcode, .. } = self.row;
+        let legacy = format == InstFormat::Legacy && map == Map::One;
+        match (opcode, self.immediate) {
+            // Their forms with a sign-extended byte.
+            (0x81 | 0x69, Some((value, 4))) if legacy && i8::try_from(value).is_ok() => (opcode | 2, Some((value, 1))),
+            (0xc7, immediate @ Some((_, 4)))
+                if legacy && self.size == OperandSize::S32 && matches!(self.rm, RmOperand::Register(_)) =>
+            {
+                (SHORT_MOVE, immediate)
+            }
+            (opcode, immediate) => (opcode, immediate),
         }
     }
 
@@ -338,14 +357,20 @@ impl InstEncoding {
                 );
             }
         }
-        code.push(row.opcode);
+        let (opcode, immediate) = self.shortest_immediate();
+        if let (RmOperand::Register(number), Some((value, 4)), SHORT_MOVE) = (self.rm, immediate, opcode) {
+            code.push(SHORT_MOVE | number & 7);
+            code.extend((value as i32).to_le_bytes());
+            return None;
+        }
+        code.push(opcode);
         let reg = (self.reg & 7) << 3;
         let mut fixup = None;
         match self.rm {
             RmOperand::Register(number) => code.push(0xc0 | reg | number & 7),
             RmOperand::Code(target) => {
                 code.push(reg | BASE_POINTER);
-                let trailing = self.immediate.map_or(u8::from(row.format == InstFormat::VexBlend), |(_, bytes)| bytes);
+                let trailing = immediate.map_or(u8::from(row.format == InstFormat::VexBlend), |(_, bytes)| bytes);
                 fixup = Some(Fixup { at: code.len() as u32, trailing, target });
                 code.extend([0; 4]);
             }
@@ -388,7 +413,7 @@ impl InstEncoding {
         if row.format == InstFormat::VexBlend {
             code.push(self.mask.unwrap_or(0) << 4);
         }
-        if let Some((value, bytes)) = self.immediate {
+        if let Some((value, bytes)) = immediate {
             code.extend(&value.to_le_bytes()[..usize::from(bytes)]);
         }
         fixup

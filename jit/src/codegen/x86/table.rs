@@ -51,6 +51,7 @@ rows! {
     plain MOV_TO   "mov"      None One  0 0x89;
     plain MOV_BYTE_TO "mov"   None One  0 0x88;
     plain MOV_IMM  "mov"      None One  0 0xc7;
+    plain MOV_BYTE_IMM "mov"  None One  0 0xc6;
     plain MOVZX8   "movzx"    None M0F  0 0xb6;
     plain MOVZX16  "movzx"    None M0F  0 0xb7;
     plain MOVSX8   "movsx"    None M0F  0 0xbe;
@@ -416,8 +417,8 @@ rows! {
     avx_y VPERMQ_IMM "vpermq" P66  M0F3A 1 0x00;
     avx_y VPERM2I128 "vperm2i128" P66 M0F3A 0 0x46;
     avx_x VPEXTRD  "vpextrd"  P66  M0F3A 0 0x16;
-    avx   VUCOMISS "vucomiss" None M0F  0 0x2e;
-    avx   VUCOMISD "vucomisd" P66  M0F  0 0x2e;
+    both  VUCOMISS "vucomiss" None M0F  0 0x2e;
+    both  VUCOMISD "vucomisd" P66  M0F  1 0x2e;
     avx   VCVTTSS2SI "vcvttss2si" F3 M0F 0 0x2c;
     avx   VCVTTSD2SI "vcvttsd2si" F2 M0F 0 0x2c;
     // The mask is a fourth register, in the immediate.

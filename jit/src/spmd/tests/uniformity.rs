@@ -212,3 +212,43 @@ fn scopes() {
     let a = analyze(STRAIGHT, Scope::Launch);
     assert!(!a.divergence.is_uniform(a.value("group")) && a.divergence.is_uniform(a.value("n")));
 }
+
+/// A loop whose only exit is in one arm of a branch: all paths pass the exit's test, but some in a later iteration.
+const EXIT_IN_ONE_ARM: &str = r#"
+function f0 "k" canonical {
+b0:
+    v0 "x": i64 = global_id 0
+    v1: i64 = const 0
+    v2: i64 = const 1
+    jump b1(v1, v1)
+b1(v3 "level": i64, v4 "steps": i64):
+    v5: i64 = ashr v0, v3
+    v6: i64 = and v5, v2
+    v7: b1 = icmp eq v6, v1
+    branch v7, b2, b3
+b2:
+    v8: b1 = icmp eq v3, v1
+    branch v8, b5, b4
+b3:
+    v9: i64 = iadd v3, v2
+    v10 "steps1": i64 = iadd v4, v2
+    jump b1(v9, v10)
+b4:
+    v11: i64 = isub v3, v2
+    v12 "steps2": i64 = iadd v4, v2
+    jump b1(v11, v12)
+b5:
+    v13 "left": i64 = iadd v3, v4
+    ret
+}
+kernel f0 args 0
+"#;
+
+#[test]
+fn paths_that_pass_a_block_in_different_iterations_meet_at_the_header() {
+    let a = analyze(EXIT_IN_ONE_ARM, Scope::Group);
+    for name in ["level", "steps", "left"] {
+        assert_eq!(a.shape(name), Shape::Varying, "{name}");
+    }
+    assert!(matches!(a.reason("level"), Reason::Join(_)));
+}

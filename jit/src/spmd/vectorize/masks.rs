@@ -3,7 +3,7 @@
 //! Every block has a *root*, the block whose mask it uses. The entry is its own root; there all lanes of the pack that exist are
 //! active. A block shares the mask of
 //!
-//! 1. the nearest block of the same loop that dominates it, if it is executed whenever that one is;
+//! 1. the nearest block of the same loop that dominates it, if it is executed whenever that one is, in the same iteration;
 //! 2. its predecessors after uniform branches, if they share one and the block is never deferred: the pack goes there as a whole;
 //! 3. the preheader, if it is the header of a loop that all lanes leave together.
 //!
@@ -11,9 +11,11 @@
 //! execution ([`super::order`]) ensures that a root dominates every block between itself and a block that shares its mask.
 
 use clift_kir::Block;
-use clift_kir::analysis::DomTree;
+use clift_kir::analysis::{Cfg, DomTree};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::linearize::LinearizationPlan;
 use crate::spmd::analysis::divergence::Divergence;
@@ -29,8 +31,7 @@ pub(crate) struct Masks {
 impl Masks {
     /// Finds the roots.
     pub(crate) fn new(normal: &NormalForm, divergence: &Divergence, plan: &LinearizationPlan) -> Masks {
-        let NormalForm { cfg, .. } = normal;
-        let post = DomTree::post(cfg);
+        let post = DomTree::post(&iterations(normal));
         let Some(&entry) = plan.order.first() else { unreachable!("broken invariant: a kernel without blocks") };
         let mut masks = Masks { roots: SecondaryMap::new(), entry };
         for &block in &plan.order {
@@ -53,6 +54,35 @@ impl Masks {
     pub(crate) fn is_full(&self, block: Block) -> bool {
         self.root(block) == self.entry
     }
+}
+
+/// The control flow of single iterations: after the last block of a loop comes what follows the loop, not the next iteration. A block
+/// that all paths pass only because the next iteration does is not executed by all lanes of this one.
+fn iterations(normal: &NormalForm) -> Cfg {
+    let NormalForm { cfg, loops, .. } = normal;
+    let mut exits: FxHashMap<Block, SmallVec<[Block; 2]>> = FxHashMap::default();
+    for (id, data) in loops.iter() {
+        let exits = exits.entry(data.header).or_default();
+        for &succ in data.blocks.iter().flat_map(|&block| cfg.succs(block)) {
+            if !loops.contains(id, succ) && !exits.contains(&succ) {
+                exits.push(succ);
+            }
+        }
+    }
+    let succs = |block: Block| {
+        let mut after: SmallVec<[Block; 2]> = SmallVec::new();
+        for &succ in cfg.succs(block) {
+            // An edge to the header of a loop around the block leads to the next iteration.
+            let again = exits.get(&succ).filter(|_| loops.innermost(succ).is_some_and(|id| loops.contains(id, block)));
+            for &to in again.map_or(std::slice::from_ref(&succ), |exits| exits.as_slice()) {
+                if !after.contains(&to) {
+                    after.push(to);
+                }
+            }
+        }
+        after
+    };
+    Cfg::of_graph(cfg.rpo().first().copied(), cfg.rpo().len(), succs)
 }
 
 /// An earlier block of the order with the same mask, if there is one.

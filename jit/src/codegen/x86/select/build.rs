@@ -197,9 +197,9 @@ impl Selector<'_> {
     }
 
     /// Compares a scalar with a constant.
-    pub(super) fn compare_imm(&mut self, size: OperandSize, a: VReg, value: i64) {
+    pub(super) fn compare_imm(&mut self, size: OperandSize, a: RegMem, value: i64) {
         let more = ExtraOperands { immediate: Some((value, 4)), ..ExtraOperands::default() };
-        self.push_row(t::ALU_IMM, size, None, None, 7, RegMem::Register(a), more);
+        self.push_row(t::ALU_IMM, size, None, None, 7, a, more);
     }
 
     /// A Boolean from the flags.

@@ -8,8 +8,8 @@ use clift_kir::{BlockCall, Imm, Inst, Opcode, SwitchData, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::{RegMem, Selector, size, wrong_imm};
-use crate::codegen::x86::code::{Cond, GPR, InstKind, MachBlock, MachEdge};
+use super::{KnownFlags, RegMem, Selector, size, wrong_imm};
+use crate::codegen::x86::code::{Cond, GPR, InstKind, MachBlock, MachEdge, MachInst};
 use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
@@ -27,7 +27,7 @@ impl Selector<'_> {
                 self.blocks[self.current].edges = vec![edge];
             }
             (TerminatorOp::Branch, Imm::Branch(calls)) => {
-                let cond = self.branch_condition(data.args[0]);
+                let cond = self.set_flags(data.args[0]);
                 self.branch(cond, |this| this.edge(&calls[0]), |this| this.edge(&calls[1]));
             }
             (TerminatorOp::Switch, Imm::Switch(switch)) => {
@@ -42,13 +42,33 @@ impl Selector<'_> {
         }
     }
 
-    /// Sets the flags for a branch and returns the condition on them.
-    fn branch_condition(&mut self, cond: Value) -> Cond {
+    /// Sets the flags by a Boolean and returns the condition on them.
+    pub(super) fn set_flags(&mut self, cond: Value) -> Cond {
+        if let Some(known) = self.flags
+            && (known.by, known.block) == (cond, self.current)
+            && self.blocks[known.block].insts[known.end..].iter().all(MachInst::keeps_flags)
+        {
+            return known.cond;
+        }
+        let by = cond;
+        let cond = self.set_flags_anew(cond);
+        let end = self.blocks[self.current].insts.len();
+        self.flags = Some(KnownFlags { by, cond, block: self.current, end });
+        cond
+    }
+
+    fn set_flags_anew(&mut self, cond: Value) -> Cond {
         if self.fused.contains(cond)
             && let Some(test) = self.legal.dfg.def_inst(cond)
         {
-            let compares = self.legal.dfg.inst(test).op == Opcode::Icmp;
-            return if compares { self.compare_scalars(test) } else { self.test_mask(test) };
+            let op = self.legal.dfg.inst(test).op;
+            return if op == Opcode::Icmp {
+                self.compare_scalars(test)
+            } else if op == Opcode::Fcmp {
+                self.compare_scalar_floats(test)
+            } else {
+                self.test_mask(test)
+            };
         }
         let value = self.get(cond);
         self.flags(t::TEST, OperandSize::S32, value, RegMem::Register(value));
@@ -118,7 +138,7 @@ impl Selector<'_> {
     fn compare_bits(&mut self, selector: VReg, ty: Type, bits: u64) {
         let value = if ty.elem.bits() == 32 { i64::from(bits as u32 as i32) } else { bits as i64 };
         match i32::try_from(value) {
-            Ok(value) => self.compare_imm(size(ty), selector, value.into()),
+            Ok(value) => self.compare_imm(size(ty), RegMem::Register(selector), value.into()),
             Err(_) => {
                 let other = self.number(value, 64);
                 self.flags(t::CMP, size(ty), selector, RegMem::Register(other));
@@ -163,7 +183,7 @@ impl Selector<'_> {
             }
         };
         let count = cases[cases.len() - 1].0 - first + 1;
-        self.compare_imm(size(ty), index, count as i64);
+        self.compare_imm(size(ty), RegMem::Register(index), count as i64);
         let table = self.extra_block(false);
         self.branch(Cond::Below, |_| MachEdge { to: table, args: Vec::new() }, |this| this.edge(default));
         self.current = table;

@@ -114,15 +114,19 @@ impl Selector<'_> {
             }
             // Moving a lane of 32 bits to a scalar register clears the upper half.
             O::Zext if from.elem.bits() == 32 && self.is_extracted(data.args[0]) => a,
+            O::Zext if self.is_zero_extended(data.args[0]) => a,
             O::Zext => match from.elem.bits() {
                 32 => self.g1(t::MOV, OperandSize::S32, RegMem::Register(a)),
                 bits => self.zero_extended(a, bits),
             },
-            O::Sext => match from.elem.bits() {
-                8 => self.g1(t::MOVSX8, size(to), RegMem::Register(a)),
-                16 => self.g1(t::MOVSX16, size(to), RegMem::Register(a)),
-                _ => self.g1(t::MOVSXD, OperandSize::S64, RegMem::Register(a)),
-            },
+            O::Sext => {
+                let a = self.loaded_scalar(data.args[0]).map_or(RegMem::Register(a), |(operand, _)| operand);
+                match from.elem.bits() {
+                    8 => self.g1(t::MOVSX8, size(to), a),
+                    16 => self.g1(t::MOVSX16, size(to), a),
+                    _ => self.g1(t::MOVSXD, OperandSize::S64, a),
+                }
+            }
             O::FptoS | O::FptoU if self.level == Level::Avx2 => {
                 let saturates = matches!(&data.imm, Imm::Convert(mode) if mode.saturate);
                 match from.is_vector() {

@@ -6,7 +6,7 @@ use regalloc2::VReg;
 
 use super::{ExtraOperands, Immediate, RegMem, Selector, size, wrong_imm};
 use crate::codegen::x86::Level;
-use crate::codegen::x86::code::{GPR, MASK, ZMM};
+use crate::codegen::x86::code::{Cond, GPR, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
@@ -81,11 +81,34 @@ pub(super) fn is_lanewise(op: Opcode) -> bool {
     )
 }
 
+/// The condition on the flags for a comparison of scalars by one instruction, and whether its operands change places.
+pub(super) fn flags_condition(cond: FloatCond) -> Option<(Cond, bool)> {
+    match cond {
+        FloatCond::Ogt => Some((Cond::Above, false)),
+        FloatCond::Oge => Some((Cond::AboveOrEqual, false)),
+        FloatCond::Olt => Some((Cond::Above, true)),
+        FloatCond::Ole => Some((Cond::AboveOrEqual, true)),
+        FloatCond::Ult => Some((Cond::Below, false)),
+        FloatCond::Ule => Some((Cond::BelowOrEqual, false)),
+        FloatCond::Ugt => Some((Cond::Below, true)),
+        FloatCond::Uge => Some((Cond::BelowOrEqual, true)),
+        FloatCond::Ueq => Some((Cond::Equal, false)),
+        FloatCond::One => Some((Cond::NotEqual, false)),
+        FloatCond::Ord => Some((Cond::NoParity, false)),
+        FloatCond::Uno => Some((Cond::Parity, false)),
+        // They need two flags.
+        FloatCond::Oeq | FloatCond::Une => None,
+    }
+}
+
 impl Selector<'_> {
     pub(super) fn float_op(&mut self, op: FloatOp, inst: Inst) {
         use FloatOp as O;
         let data = self.legal.dfg.inst(inst);
         let ty = self.arg_type(inst, 0);
+        if op == O::Fcmp && self.fused.contains(self.legal.dfg.result(inst)) {
+            return;
+        }
         let args = &data.args;
         let register = match op {
             O::Fadd => self.commuting(&ADD, ty, args[0], args[1]),
@@ -139,6 +162,20 @@ impl Selector<'_> {
             return self.as_mask(result, ty.elem.bytes());
         }
         self.make(MASK, of(&CMP, ty), size(ty), b, more)
+    }
+
+    /// Sets the flags by a comparison of scalars and returns the condition on them.
+    pub(super) fn compare_scalar_floats(&mut self, inst: Inst) -> Cond {
+        let data = self.legal.dfg.inst(inst);
+        let Imm::FloatCond(cond, _) = data.imm else { wrong_imm(&data.imm) };
+        let Some((cond, swapped)) = flags_condition(cond) else {
+            unreachable!("broken invariant: {cond:?} needs two flags")
+        };
+        let (a, b) = if swapped { (data.args[1], data.args[0]) } else { (data.args[0], data.args[1]) };
+        let (a, b) = (self.get(a), self.operand(b));
+        let row = if self.arg_type(inst, 0).elem == Elem::F64 { t::VUCOMISD } else { t::VUCOMISS };
+        self.flags(row, OperandSize::X, a, b);
+        cond
     }
 
     fn binary(&mut self, rows: &FloatRows, ty: Type, a: Value, b: Value) -> VReg {

@@ -1,5 +1,6 @@
 //! Integer ops on scalars, vectors, Booleans and masks. Nothing traps: divisors that would trap are replaced first.
 
+use clift_kir::dfg::ValueDef;
 use clift_kir::ops::IntOp;
 use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
@@ -100,6 +101,9 @@ impl Selector<'_> {
 
     fn extended(&mut self, value: Value, ty: Type, signed: bool) -> VReg {
         let register = self.get(value);
+        if !signed && self.is_zero_extended(value) {
+            return register;
+        }
         match signed {
             true => self.sign_extended(register, ty.elem.bits()),
             false => self.zero_extended(register, ty.elem.bits()),
@@ -120,14 +124,14 @@ impl Selector<'_> {
         match op {
             O::Iadd => {
                 let (a, b) = self.constant_last(inst);
-                let small = self.small(b);
-                let a = self.get(a);
-                match small {
-                    Some(value) => self.lea(size, a, None, value as i32),
-                    None => {
-                        let b = self.get(b);
-                        self.lea(size, a, Some((b, 0)), 0)
-                    }
+                if let Some(value) = self.small(b) {
+                    let a = self.get(a);
+                    self.lea(size, a, None, value as i32)
+                } else if let Some(sum) = self.of_memory(t::ADD, ty, a, b) {
+                    sum
+                } else {
+                    let (a, b) = (self.get(a), self.get(b));
+                    self.lea(size, a, Some((b, 0)), 0)
                 }
             }
             O::Isub => {
@@ -135,29 +139,28 @@ impl Selector<'_> {
                 match self.small(data.args[1]).filter(|&value| value != i64::from(i32::MIN)) {
                     Some(value) => self.lea(size, a, None, -value as i32),
                     None => {
-                        let b = self.get(data.args[1]);
-                        self.g2(t::SUB, size, a, RegMem::Register(b))
+                        let b = self.scalar_operand(data.args[1], ty);
+                        self.g2(t::SUB, size, a, b)
                     }
                 }
             }
             O::Imul => {
                 let (a, b) = self.constant_last(inst);
-                let small = self.small(b);
-                let a = self.get(a);
-                match small {
-                    Some(value) => {
-                        let more = ExtraOperands { immediate: Some((value, 4)), ..ExtraOperands::default() };
-                        self.make(GPR, t::IMUL_IMM, size, RegMem::Register(a), more)
-                    }
-                    None => {
-                        let b = self.get(b);
-                        self.g2(t::IMUL, size, a, RegMem::Register(b))
-                    }
+                if let Some(value) = self.small(b) {
+                    let a = self.scalar_operand(a, ty);
+                    let more = ExtraOperands { immediate: Some((value, 4)), ..ExtraOperands::default() };
+                    self.make(GPR, t::IMUL_IMM, size, a, more)
+                } else if let Some(product) = self.of_memory(t::IMUL, ty, a, b) {
+                    product
+                } else {
+                    let (a, b) = self.overwritten_first(a, b);
+                    let (a, b) = (self.get(a), self.get(b));
+                    self.g2(t::IMUL, size, a, RegMem::Register(b))
                 }
             }
-            O::And => self.bitwise(inst, size, Immediate::And, t::AND),
-            O::Or => self.bitwise(inst, size, Immediate::Or, t::OR),
-            O::Xor => self.bitwise(inst, size, Immediate::Xor, t::XOR),
+            O::And => self.bitwise(inst, ty, Immediate::And, t::AND),
+            O::Or => self.bitwise(inst, ty, Immediate::Or, t::OR),
+            O::Xor => self.bitwise(inst, ty, Immediate::Xor, t::XOR),
             O::Not => {
                 let a = self.get(first);
                 self.g_digit(t::GROUP3, 2, size, a, None)
@@ -216,19 +219,40 @@ impl Selector<'_> {
         if self.constant(args[0]).is_some() { (args[1], args[0]) } else { (args[0], args[1]) }
     }
 
-    fn bitwise(&mut self, inst: Inst, size: OperandSize, operation: Immediate, row: InstRow) -> VReg {
+    fn bitwise(&mut self, inst: Inst, ty: Type, operation: Immediate, row: InstRow) -> VReg {
         let (a, b) = self.constant_last(inst);
-        match self.small(b) {
-            Some(value) => {
-                let a = self.get(a);
-                self.g_imm(operation, size, a, value)
-            }
-            None => {
-                let (a, b) = if !self.ends_here(a) && self.ends_here(b) { (b, a) } else { (a, b) };
-                let (a, b) = (self.get(a), self.get(b));
-                self.g2(row, size, a, RegMem::Register(b))
-            }
+        if let Some(value) = self.small(b) {
+            let a = self.get(a);
+            // Bits that become zero are zero in the upper half, too.
+            let keeps_few = matches!(operation, Immediate::And) && value >= 0;
+            return self.g_imm(operation, if keeps_few { OperandSize::S32 } else { size(ty) }, a, value);
         }
+        if let Some(result) = self.of_memory(row, ty, a, b) {
+            return result;
+        }
+        let (a, b) = self.overwritten_first(a, b);
+        let (a, b) = (self.get(a), self.get(b));
+        self.g2(row, size(ty), a, RegMem::Register(b))
+    }
+
+    /// The operands of a commutative op, first the one that its result overwrites: one that is not needed afterwards, of such ones a
+    /// variable of a loop, whose next value the result may be.
+    fn overwritten_first(&self, a: Value, b: Value) -> (Value, Value) {
+        let rank = |value: Value| {
+            let is_param = matches!(self.legal.dfg.def(value), ValueDef::Param(..));
+            (self.ends_here(value), is_param)
+        };
+        if rank(b) > rank(a) { (b, a) } else { (a, b) }
+    }
+
+    /// The result of a commutative op of which one operand is loaded for it only.
+    fn of_memory(&mut self, row: InstRow, ty: Type, a: Value, b: Value) -> Option<VReg> {
+        let (a, b) = match self.scalar_in_memory(b, ty) {
+            Some(b) => (a, b),
+            None => (b, self.scalar_in_memory(a, ty)?),
+        };
+        let a = self.get(a);
+        Some(self.g2(row, size(ty), a, b))
     }
 
     /// Sets the flags by a comparison and returns the condition on them.
@@ -247,16 +271,63 @@ impl Selector<'_> {
             let value = if signed || bits >= 32 { value << (64 - bits) >> (64 - bits) } else { value };
             i32::try_from(value).ok()
         });
-        let a = self.extended(a, ty, signed);
-        match small {
-            Some(0) => self.flags(t::TEST, size(ty), a, RegMem::Register(a)),
-            Some(value) => self.compare_imm(size(ty), a, value.into()),
-            None => {
-                let b = self.extended(b, ty, signed);
-                self.flags(t::CMP, size(ty), a, RegMem::Register(b));
+        let once = self.uses.get(self.legal.dfg.result(inst)) == 1;
+        if small == Some(0) && self.fused.contains(a) {
+            self.test_conjunction(a, ty);
+        } else if let Some(value) = small.filter(|&value| value != 0)
+            && once
+            && let Some(a) = self.scalar_in_memory(a, ty)
+        {
+            self.compare_imm(size(ty), a, value.into());
+        } else {
+            let a = self.extended(a, ty, signed);
+            match small {
+                Some(0) => self.flags(t::TEST, size(ty), a, RegMem::Register(a)),
+                Some(value) => self.compare_imm(size(ty), RegMem::Register(a), value.into()),
+                None => {
+                    let in_memory = if once { self.scalar_in_memory(b, ty) } else { None };
+                    let b = in_memory.unwrap_or_else(|| RegMem::Register(self.extended(b, ty, signed)));
+                    self.flags(t::CMP, size(ty), a, b);
+                }
             }
         }
         condition(cond)
+    }
+
+    /// Sets the flags by the result of a conjunction.
+    fn test_conjunction(&mut self, conjunction: Value, ty: Type) {
+        let Some(inst) = self.legal.dfg.def_inst(conjunction) else {
+            unreachable!("broken invariant: {conjunction} is no conjunction")
+        };
+        let (a, b) = self.constant_last(inst);
+        let a = self.get(a);
+        match self.small(b) {
+            Some(bits) => {
+                let more = ExtraOperands { immediate: Some((bits, 4)), ..ExtraOperands::default() };
+                let size = if bits >= 0 { OperandSize::S32 } else { size(ty) };
+                self.push_row(t::GROUP3, size, None, None, 0, RegMem::Register(a), more);
+            }
+            None => {
+                let b = self.get(b);
+                self.flags(t::TEST, size(ty), a, RegMem::Register(b));
+            }
+        }
+    }
+
+    /// The operand in memory for a scalar of at least 32 bits that is loaded for this instruction only.
+    fn scalar_in_memory(&mut self, value: Value, ty: Type) -> Option<RegMem> {
+        let (operand, load) = self.loaded_scalar(value).filter(|_| ty.elem.bits() >= 32)?;
+        // Faults are reported for the line of the load.
+        self.loc = self.legal.locs[load];
+        Some(operand)
+    }
+
+    /// A scalar operand in a register or in memory.
+    fn scalar_operand(&mut self, value: Value, ty: Type) -> RegMem {
+        match self.scalar_in_memory(value, ty) {
+            Some(operand) => operand,
+            None => RegMem::Register(self.get(value)),
+        }
     }
 
     /// The first operand if it compares with the second as given, else the second.
@@ -450,7 +521,7 @@ impl Selector<'_> {
         // The divisors 0 and -1 are replaced by 1, which gives the right remainder; the quotient is then `-a & b`.
         let one = self.number(1, 64);
         let next = self.lea(size, b, None, 1);
-        self.compare_imm(size, next, 2);
+        self.compare_imm(size, RegMem::Register(next), 2);
         let divisor = self.choose(Cond::Below, size, one, b);
         let (quotient, rest) = self.divide(size, true, a, upper, divisor);
         if data.op == Opcode::Srem {
@@ -458,7 +529,7 @@ impl Selector<'_> {
         }
         let negated = self.negated(size, a);
         let other = self.g2(t::AND, size, negated, RegMem::Register(b));
-        self.compare_imm(size, next, 2);
+        self.compare_imm(size, RegMem::Register(next), 2);
         self.choose(Cond::Below, size, other, quotient)
     }
 

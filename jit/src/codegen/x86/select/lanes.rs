@@ -135,7 +135,7 @@ impl Selector<'_> {
             return;
         }
         let register = match op {
-            O::Splat => match self.loaded_scalar(data.args[0]) {
+            O::Splat => match self.loaded_scalar(data.args[0]).map(|(operand, _)| operand) {
                 Some(scalar) => self.v1(super::broadcast_row(to.elem.bytes() as usize), size(to), scalar),
                 None => {
                     let a = self.get(data.args[0]);
@@ -218,6 +218,8 @@ impl Selector<'_> {
             return None;
         }
         let register = self.get(value);
+        // Instructions change their places.
+        self.flags = None;
         let insts = &mut self.blocks[self.current].insts;
         let gives = |inst: &MachInst| inst.operands.iter().any(|operand| operand.vreg() == register);
         let at = insts.len() - 1 - insts.iter().rev().take(MAX_DISTANCE).position(gives)?;
@@ -238,12 +240,10 @@ impl Selector<'_> {
         if class(to) != GPR && self.masks_are_vectors() {
             return self.vector_select(inst, to);
         }
-        let cond = self.get(args[0]);
         if class(to) == GPR {
-            let (a, b) = (self.get(args[1]), self.get(args[2]));
-            self.flags(t::TEST, OperandSize::S32, cond, RegMem::Register(cond));
-            return self.choose(Cond::NotEqual, size(to), a, b);
+            return self.scalar_select(args[0], args[1], args[2], to);
         }
+        let cond = self.get(args[0]);
         let mask = if by_lanes { cond } else { self.mask_of_bool(cond) };
         if class(to) == MASK {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
@@ -276,6 +276,33 @@ impl Selector<'_> {
         self.make(ZMM, blend_row(to.elem.bytes()), size(to), a, more)
     }
 
+    /// A choice between scalars.
+    fn scalar_select(&mut self, cond: Value, then: Value, otherwise: Value, ty: Type) -> VReg {
+        match (self.small(then), self.small(otherwise)) {
+            (Some(1), Some(0)) => return self.boolean(cond, false),
+            (Some(0), Some(1)) => return self.boolean(cond, true),
+            _ => {}
+        }
+        // The result overwrites the second operand.
+        let swapped = self.ends_here(then) && !self.ends_here(otherwise) && self.constant(otherwise).is_none();
+        let (a, b) = (self.get(then), self.get(otherwise));
+        let flags = self.set_flags(cond);
+        match swapped {
+            true => self.choose(flags.inverse(), size(ty), b, a),
+            false => self.choose(flags, size(ty), a, b),
+        }
+    }
+
+    /// A Boolean, or its negation, in a register.
+    fn boolean(&mut self, cond: Value, negated: bool) -> VReg {
+        if self.fused.contains(cond) {
+            let flags = self.set_flags(cond);
+            return self.bool_from_flags(if negated { flags.inverse() } else { flags });
+        }
+        let register = self.get(cond);
+        if negated { self.g_imm(Immediate::Xor, OperandSize::S32, register, 1) } else { register }
+    }
+
     /// Sets the flags by a mask and returns the condition on them.
     pub(super) fn test_mask(&mut self, inst: Inst) -> Cond {
         if self.masks_are_vectors() {
@@ -304,7 +331,7 @@ impl Selector<'_> {
             self.flags(t::TEST, OperandSize::S32, used, RegMem::Register(used));
             return Cond::NotEqual;
         }
-        self.compare_imm(OperandSize::S32, used, (1 << lanes) - 1);
+        self.compare_imm(OperandSize::S32, RegMem::Register(used), (1 << lanes) - 1);
         Cond::Equal
     }
 

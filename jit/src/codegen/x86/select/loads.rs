@@ -3,7 +3,7 @@
 
 use clift_kir::{Effects, Imm, Inst, Opcode, Value};
 
-use super::{MemAddress, RegMem, Selector};
+use super::{MemAddress, RegMem, Selector, ValueLocation};
 use crate::codegen::x86::Level;
 
 /// A load.
@@ -28,6 +28,9 @@ impl Selector<'_> {
     pub(super) fn note_load(&mut self, inst: Inst, address: MemAddress) {
         let result = self.legal.dfg.result(inst);
         let volatile = matches!(self.legal.dfg.inst(inst).imm, Imm::Mem(mem) if mem.volatile);
+        if volatile && let Some(ValueLocation::Register(register)) = self.values[result] {
+            self.kept.push(register);
+        }
         if !volatile && self.uses.get(result) == 1 && !self.legal.dfg.ty(result).is_bool() {
             self.loads.insert(result, PlainLoad { inst, address, writes: self.writes });
         }
@@ -64,8 +67,9 @@ impl Selector<'_> {
         self.constant(value).is_some() || self.loaded(value).is_some()
     }
 
-    /// The address of a scalar that is loaded for the current instruction only.
-    pub(super) fn loaded_scalar(&self, value: Value) -> Option<RegMem> {
-        Some(RegMem::Memory(self.load_for_here(value)?.address))
+    /// The address of a scalar that is loaded for the current instruction only, and the load.
+    pub(super) fn loaded_scalar(&self, value: Value) -> Option<(RegMem, Inst)> {
+        let load = self.load_for_here(value)?;
+        Some((RegMem::Memory(load.address), load.inst))
     }
 }

@@ -92,8 +92,14 @@ impl Selector<'_> {
             }
             O::Store => {
                 let address = self.address(data.args[0]);
-                let value = self.get(data.args[1]);
-                self.store(self.arg_type(inst, 1), address, value);
+                let ty = self.arg_type(inst, 1);
+                match self.small(data.args[1]) {
+                    Some(value) => self.store_constant(ty, address, value),
+                    None => {
+                        let value = self.get(data.args[1]);
+                        self.store(ty, address, value);
+                    }
+                }
             }
             O::MaskedLoad => self.masked_load(inst),
             O::MaskedStore => self.masked_store(inst),
@@ -236,6 +242,15 @@ impl Selector<'_> {
             (false, _) => (t::VMOVUPS_TO, size(ty), value),
         };
         self.push_row(row, size, None, Some(value), NO_DIGIT, RegMem::Memory(address), ExtraOperands::default());
+    }
+
+    fn store_constant(&mut self, ty: Type, address: MemAddress, value: i64) {
+        let (row, bytes) = match ty.bytes() {
+            1 => (t::MOV_BYTE_IMM, 1),
+            bytes => (t::MOV_IMM, bytes.min(4) as u8),
+        };
+        let more = ExtraOperands { immediate: Some((value, bytes)), ..ExtraOperands::default() };
+        self.push_row(row, OperandSize::memory(ty.bytes() * 8), None, None, 0, RegMem::Memory(address), more);
     }
 
     // -- masked and scattered accesses --

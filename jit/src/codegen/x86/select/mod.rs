@@ -11,7 +11,9 @@
 //! - Without AVX-512, the rows of vector instructions are taken in their VEX form (`push_row`).
 //! - Constants are materialized where they are used, mostly as a broadcast operand in memory. Addresses that only accesses use
 //!   are folded into the accesses.
-//! - Scalars computed from lanes are selected at their first use (`on_demand.rs`).
+//! - Scalars computed from lanes are selected at their first use (`on_demand.rs`), next values of counters after the counter's last
+//!   one (`sink.rs`).
+//! - Comparisons that only branches and choices of scalars use set the flags for each of them (`scan.rs`).
 //!
 //! Deliberately not here: the encoding of instructions (`encode.rs`), and the assignment of registers (`regalloc2`).
 
@@ -30,6 +32,7 @@ mod memory;
 mod on_demand;
 mod products;
 mod scan;
+mod sink;
 mod ternary;
 mod values;
 mod vectors;
@@ -45,7 +48,7 @@ use regalloc2::{Operand, RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Level;
-use super::code::{self, ARGUMENTS, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
+use super::code::{self, ARGUMENTS, Cond, GPR, InstKind, MASK, MachBlock, MachFunc, ZMM};
 use super::encode::{InstRow, OperandSize};
 use super::loop_values;
 use super::pool::ConstantPool;
@@ -79,7 +82,7 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected
         block: Block::from_u32(0),
         preds: SecondaryMap::new(),
         addresses: scan::addresses(func),
-        fused: scan::fused(func),
+        fused: scan::fused(func, &uses),
         taken_apart: scan::taken_apart(func),
         deferred: on_demand::deferred(func, &uses),
         cones: if level == Level::Avx2 { FxHashMap::default() } else { ternary::cones(func, &uses) },
@@ -90,14 +93,16 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected
         products: FxHashMap::default(),
         loads: FxHashMap::default(),
         writes: 0,
+        kept: Vec::new(),
+        flags: None,
         pool: ConstantPool::default(),
         slots: FxHashMap::default(),
         variables: 0,
         loc: Loc::default(),
     };
     selector.function();
-    let Selector { mut blocks, order, vregs, pool, variables, .. } = selector;
-    code::remove_dead_instructions(&mut blocks, &order, vregs);
+    let Selector { mut blocks, order, vregs, kept, pool, variables, .. } = selector;
+    code::remove_dead_instructions(&mut blocks, &order, vregs, &kept);
     let mut code = MachFunc::new(blocks, &order, vregs, level.vector_bytes());
     loop_values::split_at_loops(&mut code, level);
     Selected { code, pool, variables }
@@ -125,6 +130,17 @@ enum ValueLocation {
     Register(VReg),
     /// An address that is folded into the accesses that use it.
     Address(MemAddress),
+}
+
+/// The flags after some instruction.
+#[derive(Clone, Copy, Debug)]
+struct KnownFlags {
+    /// The Boolean that they were set by, and the condition on them that holds if it is true.
+    by: Value,
+    cond: Cond,
+    /// The block, and how many instructions it had when they were set.
+    block: usize,
+    end: usize,
 }
 
 /// The register or memory operand of an instruction.
@@ -197,6 +213,10 @@ pub(super) struct Selector<'a> {
     loads: FxHashMap<Value, loads::PlainLoad>,
     /// The instructions so far that may write memory.
     writes: u32,
+    /// Registers that volatile loads define; the loads are executed even if nothing uses them.
+    kept: Vec<VReg>,
+    /// What the flags say, as long as the instructions that follow keep them.
+    flags: Option<KnownFlags>,
     pool: ConstantPool,
     slots: FxHashMap<Slot, u32>,
     variables: u32,
@@ -240,6 +260,7 @@ impl<'a> Selector<'a> {
                 }
             }
         }
+        let order = sink::order(legal);
         for (number, &block) in legal.layout.blocks().iter().enumerate() {
             self.block = block;
             self.pieces.clear();
@@ -256,7 +277,7 @@ impl<'a> Selector<'a> {
                 let operands = operands.collect();
                 self.push(InstKind::Arguments, operands);
             }
-            for &inst in legal.layout.insts(block) {
+            for &inst in &order[block] {
                 if self.needed.contains(inst) && !self.deferred.contains(inst) {
                     self.loc = legal.locs[inst];
                     self.inst(inst);

@@ -5,6 +5,9 @@ use clift_kir::{Block, Function, Imm, Inst, Opcode, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::class;
+use crate::codegen::x86::code::GPR;
+
 /// The instructions that have an effect, and those they depend on.
 pub(super) fn needed(func: &Function) -> EntitySet<Inst> {
     let mut found: EntitySet<Inst> = EntitySet::new();
@@ -70,24 +73,64 @@ pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
     found
 }
 
-/// Comparisons and tests that directly precede the branch that is their only user.
-pub(super) fn fused(func: &Function) -> EntitySet<Value> {
-    let uses = UseCounts::new(func);
+/// Comparisons and tests that are not computed where they are, but set the flags for each instruction that uses them: branches and
+/// choices between scalars of the same block. With them the conjunctions of bits that they compare with zero.
+pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
     let mut found = EntitySet::new();
+    let mut wanted: Vec<(Value, u32)> = Vec::new();
     for &block in func.layout.blocks() {
-        let [.., before, last] = func.layout.insts(block) else { continue };
-        let (test, branch) = (func.dfg.inst(*before), func.dfg.inst(*last));
-        let scalars = |value: Value| !func.dfg.ty(value).is_vector() && !func.dfg.ty(value).is_bool();
-        let compares =
-            (test.op == Opcode::Icmp && scalars(test.args[0])) || matches!(test.op, Opcode::Any | Opcode::All);
-        if branch.op == Opcode::Branch && compares && branch.args[0] == func.dfg.result(*before) {
-            let value = branch.args[0];
-            let mut count = 0;
-            func.dfg.for_each_use(*last, |used| count += u32::from(used == value));
-            if uses.get(value) == 1 && count == 1 {
+        wanted.clear();
+        for &inst in func.layout.insts(block) {
+            let Some((cond, def)) = flags_user(func, inst) else { continue };
+            if func.layout.block_of(def) != Some(block) {
+                continue;
+            }
+            match wanted.iter_mut().find(|(value, _)| *value == cond) {
+                Some((_, count)) => *count += 1,
+                None => wanted.push((cond, 1)),
+            }
+        }
+        for &(value, count) in &wanted {
+            if uses.get(value) == count {
                 found.insert(value);
+                found.extend(tested_bits(func, value, block).filter(|&bits| uses.get(bits) == 1));
             }
         }
     }
     found
+}
+
+/// The condition of a branch, or of a choice between scalars, that the flags may tell, and its definition.
+fn flags_user(func: &Function, inst: Inst) -> Option<(Value, Inst)> {
+    let dfg = &func.dfg;
+    let data = dfg.inst(inst);
+    let branches = data.op == Opcode::Branch;
+    let chooses = || data.op == Opcode::Select && class(dfg.ty(dfg.result(inst))) == GPR;
+    if !branches && !chooses() {
+        return None;
+    }
+    let cond = data.args[0];
+    let def = dfg.def_inst(cond)?;
+    let test = dfg.inst(def);
+    let of_flags = match (&test.imm, test.op) {
+        (Imm::IntCond(_), Opcode::Icmp) => class(dfg.ty(test.args[0])) == GPR && !dfg.ty(test.args[0]).is_bool(),
+        (Imm::FloatCond(cond, _), Opcode::Fcmp) => {
+            !dfg.ty(test.args[0]).is_vector() && super::float::flags_condition(*cond).is_some()
+        }
+        (_, Opcode::Any | Opcode::All) => branches,
+        _ => false,
+    };
+    of_flags.then_some((cond, def))
+}
+
+/// The bits that a comparison with zero tests, if one instruction tests them: the result of a conjunction in the same block.
+fn tested_bits(func: &Function, comparison: Value, block: Block) -> Option<Value> {
+    let dfg = &func.dfg;
+    let test = dfg.inst(dfg.def_inst(comparison)?);
+    let Imm::IntCond(_) = test.imm else { return None };
+    let (&bits, &zero) = (test.args.first()?, test.args.get(1)?);
+    let conjunction = dfg.def_inst(bits).filter(|&inst| dfg.inst(inst).op == Opcode::And)?;
+    let whole = dfg.ty(bits).elem.bits() >= 32;
+    let here = func.layout.block_of(conjunction) == Some(block);
+    (whole && here && dfg.as_splat_bits(zero) == Some(0)).then_some(bits)
 }

@@ -1,7 +1,7 @@
 //! Values in registers, and constants, which are materialized where they are used.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Inst, Type, Value};
+use clift_kir::{Elem, Inst, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
@@ -208,5 +208,46 @@ impl<'a> Selector<'a> {
     /// Whether this is the last use of a value: the only use, in the block that defines the value.
     pub(super) fn ends_here(&self, value: Value) -> bool {
         self.uses.get(value) == 1 && self.homes[value] == Some(self.block) && self.constant(value).is_none()
+    }
+
+    /// Whether the bits above an integer's own are known to be zero in its register.
+    pub(super) fn is_zero_extended(&self, value: Value) -> bool {
+        self.is_zero_extended_within(value, 4)
+    }
+
+    /// As [`Self::is_zero_extended`], looking at most `depth` definitions deep.
+    fn is_zero_extended_within(&self, value: Value, depth: u32) -> bool {
+        let dfg = &self.legal.dfg;
+        let ty = dfg.ty(value);
+        if ty.is_vector() || !ty.elem.is_int() {
+            return false;
+        }
+        if let Some(data) = dfg.as_const(value) {
+            // Constants are materialized as signed numbers.
+            return data.lane(0) <= ty.elem.mask() >> 1;
+        }
+        let Some(inst) = dfg.def_inst(value) else { return false };
+        let data = dfg.inst(inst);
+        let zero = |index: usize| depth > 0 && self.is_zero_extended_within(data.args[index], depth - 1);
+        // Instructions of 32 bits clear the upper half.
+        let whole = ty.elem == Elem::I32;
+        match data.op {
+            Opcode::Load | Opcode::Zext | Opcode::Lshr => true,
+            Opcode::And => whole || zero(0) || zero(1),
+            Opcode::Or | Opcode::Xor => whole || zero(0) && zero(1),
+            Opcode::Select => whole || zero(1) && zero(2),
+            Opcode::Iadd
+            | Opcode::Isub
+            | Opcode::Imul
+            | Opcode::Not
+            | Opcode::Ineg
+            | Opcode::Shl
+            | Opcode::Ashr
+            | Opcode::Rotl
+            | Opcode::Clz
+            | Opcode::Ctz
+            | Opcode::Popcnt => whole,
+            _ => false,
+        }
     }
 }

@@ -1,3 +1,4 @@
 //! The x86 backend's encoder against a decoder.
 
 mod rows;
+mod scalars;

@@ -65,6 +65,7 @@ fn immediate(row: InstRow) -> Option<(i64, u8)> {
         table::VPERMQ_IMM,
         table::VPERM2I128,
         table::VPEXTRD,
+        table::MOV_BYTE_IMM,
     ];
     let among = |rows: &[InstRow]| rows.iter().any(|other| (other.name, other.opcode) == (row.name, row.opcode));
     if among(&four) {

@@ -39,13 +39,20 @@ impl Solver<'_> {
 
     /// The blocks between a branch and the point where all paths from it have met again. Each block is labelled with the target,
     /// or the last join, through which all paths reach it; a block with two labels is a join.
+    ///
+    /// The paths meet where all of them pass in the same iteration of each loop around the branch. The next block that all pass
+    /// may be one that some pass in a later iteration: those have come to the header, a join, before.
     fn divergent_region(&mut self, branch: Block) -> DivergentRegion {
-        let stop = self.post.parent(branch);
+        let mut stop = self.post.parent(branch);
         let mut labels: FxHashMap<Block, Block> = FxHashMap::default();
         let mut joins: FxHashSet<Block> = FxHashSet::default();
         // In reverse postorder.
         let mut queue: BinaryHeap<(Reverse<u32>, Block)> = BinaryHeap::new();
-        let mut arrive = |at: Block, label: Block, queue: &mut BinaryHeap<_>, labels: &mut FxHashMap<Block, Block>| {
+        let mut arrive = |at: Block,
+                          label: Block,
+                          stop: Option<Block>,
+                          queue: &mut BinaryHeap<_>,
+                          labels: &mut FxHashMap<Block, Block>| {
             let changed = match labels.insert(at, label) {
                 None => true,
                 Some(old) if old == label => false,
@@ -60,17 +67,35 @@ impl Solver<'_> {
             }
         };
         for &succ in self.cfg.succs(branch) {
-            arrive(succ, succ, &mut queue, &mut labels);
+            arrive(succ, succ, stop, &mut queue, &mut labels);
         }
-        while let Some((_, at)) = queue.pop() {
-            let label = labels[&at];
-            for &succ in self.cfg.succs(at) {
-                arrive(succ, label, &mut queue, &mut labels);
+        loop {
+            while let Some((_, at)) = queue.pop() {
+                let label = labels[&at];
+                for &succ in self.cfg.succs(at) {
+                    arrive(succ, label, stop, &mut queue, &mut labels);
+                }
             }
+            let Some(passed) = stop.filter(|&stop| self.is_passed_later(branch, stop, &labels)) else { break };
+            stop = self.post.parent(passed);
+            queue.push((Reverse(self.cfg.number(passed).unwrap_or(u32::MAX)), passed));
         }
         self.labelled += labels.len();
         self.in_divergent_region.extend(labels.keys().copied().filter(|&b| Some(b) != stop));
         DivergentRegion { reached: labels.into_keys().collect(), joins: joins.into_iter().collect() }
+    }
+
+    /// Whether a path from a branch to a block that all paths pass goes through the header of a loop around both.
+    fn is_passed_later(&self, branch: Block, at: Block, reached: &FxHashMap<Block, Block>) -> bool {
+        let mut around = self.loops.innermost(branch);
+        while let Some(id) = around {
+            let header = self.loops.get(id).header;
+            if header != at && reached.contains_key(&header) && self.loops.contains(id, at) {
+                return true;
+            }
+            around = self.loops.get(id).parent;
+        }
+        false
     }
 
     /// As [`Self::divergent_region`], for functions with very many divergent branches: every reachable block belongs to the

@@ -236,7 +236,7 @@ impl Selector<'_> {
             return if any { Cond::NotEqual } else { Cond::Equal };
         }
         let all = if used == 32 { -1 } else { (1i64 << used) - 1 };
-        self.compare_imm(OperandSize::S32, bits, all);
+        self.compare_imm(OperandSize::S32, RegMem::Register(bits), all);
         if any { Cond::NotEqual } else { Cond::Equal }
     }
 
