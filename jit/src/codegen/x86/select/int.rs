@@ -297,7 +297,7 @@ impl Selector<'_> {
     /// Sets the flags by the result of a conjunction.
     fn test_conjunction(&mut self, conjunction: Value, ty: Type) {
         let Some(inst) = self.legal.dfg.def_inst(conjunction) else {
-            unreachable!("broken invariant: {conjunction} is no conjunction")
+            unreachable!("broken invariant: {conjunction} is not a conjunction")
         };
         let (a, b) = self.constant_last(inst);
         let a = self.get(a);

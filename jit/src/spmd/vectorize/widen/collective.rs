@@ -140,6 +140,13 @@ impl Widener<'_> {
             self.scalar(value)
         } else {
             let packs = self.with_identity_where_inactive(value, info.op, mask);
+            if let (MemScope::WorkGroup, &[pack]) = (info.scope, &packs[..])
+                && !self.out.dfg.ty(pack).is_bool()
+            {
+                // Packs are combined lane by lane, and the lanes once, at the end.
+                let lanes = self.at().group(Opcode::GroupReduce, info, pack);
+                return WideForm::Uniform(self.reduce_lanes(lanes, info.op));
+            }
             let wholes: SmallVec<[Value; 4]> = packs.iter().map(|&pack| self.reduce_lanes(pack, info.op)).collect();
             self.at().vec(&wholes)
         };
