@@ -201,16 +201,18 @@ fn broadcast(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<Value, InstError> {
     if !id_ty.is_int() || id_ty.lanes() > 3 {
         return Err(InstError::malformed("the local id is not an integer or a vector of two or three integers"));
     }
+    // No group has as many work-items as need more than 32 bits.
     let mut here = None;
     for dim in 0..3 {
         let wanted = match dim {
             dim if dim < id_ty.lanes() => {
                 let wanted = cx.b.extract(id, dim);
-                cx.b.int_resize(wanted, Elem::I64, false)
+                cx.b.int_resize(wanted, Elem::I32, false)
             }
-            _ => cx.b.iconst(Type::I64, 0),
+            _ => cx.b.iconst(Type::I32, 0),
         };
         let own = cx.b.query(Opcode::LocalId, dim as u8);
+        let own = cx.b.cast(Opcode::Itrunc, own, Type::I32);
         let same = cx.b.icmp(IntCond::Eq, own, wanted);
         here = Some(match here {
             None => same,
