@@ -18,7 +18,7 @@ use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::clone::clone_inst;
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Function, Imm, Inst, MemInfo, Opcode, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::linear::{Iteration, Linear, LinearForms};
 use super::memory::{Escapes, Place, Write};
@@ -36,8 +36,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let (cfg, dom, loops) = loop_form::analyze(func);
     let escapes = Escapes::new(func);
     let innermost = |loops: &LoopForest| -> Vec<LoopId> {
-        let is_around = |id: LoopId| loops.iter().any(|(_, data)| data.parent == Some(id));
-        loops.iter().map(|(id, _)| id).filter(|&id| !is_around(id)).collect()
+        let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
+        loops.iter().map(|(id, _)| id).filter(|id| !around.contains(id)).collect()
     };
     let ids = innermost(&loops);
     if !ids.iter().any(|&id| !PassedOn::all(func, (&cfg, &dom, &loops), id, &escapes).is_empty()) {
@@ -101,7 +101,9 @@ impl PassedOn {
         let mut accesses: Vec<Access> = Vec::new();
         let mut writes: Vec<(usize, Inst, Write)> = Vec::new();
         let mut at = 0;
-        for &block in cfg.rpo().iter().filter(|&&block| loops.contains(id, block)) {
+        let mut in_order = data.blocks.clone();
+        in_order.sort_unstable_by_key(|&block| cfg.number(block));
+        for block in in_order {
             for inst in insts(block) {
                 at += 1;
                 writes.extend(Write::of(func, inst).map(|write| (at, inst, write)));

@@ -77,7 +77,7 @@ pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
 /// choices between scalars of the same block. With them the conjunctions of bits that they compare with zero.
 pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
     let mut found = EntitySet::new();
-    let mut wanted: Vec<(Value, u32)> = Vec::new();
+    let mut wanted: FxHashMap<Value, u32> = FxHashMap::default();
     for &block in func.layout.blocks() {
         wanted.clear();
         for &inst in func.layout.insts(block) {
@@ -85,12 +85,9 @@ pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
             if func.layout.block_of(def) != Some(block) {
                 continue;
             }
-            match wanted.iter_mut().find(|(value, _)| *value == cond) {
-                Some((_, count)) => *count += 1,
-                None => wanted.push((cond, 1)),
-            }
+            *wanted.entry(cond).or_default() += 1;
         }
-        for &(value, count) in &wanted {
+        for (&value, &count) in &wanted {
             if uses.get(value) == count {
                 found.insert(value);
                 found.extend(tested_bits(func, value, block).filter(|&bits| uses.get(bits) == 1));
