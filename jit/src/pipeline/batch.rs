@@ -21,6 +21,8 @@ pub(super) struct KernelRequest<'a> {
     pub(super) name: &'a str,
     /// The sub-group size that the kernel requires.
     pub(super) sub_group_size: Option<u32>,
+    /// Why the kernel gets one lane, if that is not to be chosen.
+    pub(super) one_lane: Option<&'a str>,
 }
 
 /// Compiled kernels of a module.
@@ -44,15 +46,15 @@ pub(super) fn compile_kernels(
 ) -> Result<CompiledModule, BuildError> {
     let backends = Backends::choose(options)?;
     let stage = |observer: &mut StageObserver<'_>, number: usize, one_lane: Option<&str>| {
-        let KernelRequest { name, sub_group_size } = requests[number];
+        let KernelRequest { name, sub_group_size, .. } = requests[number];
         let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
         let options = demanding.as_ref().unwrap_or(options);
         guarded(PANIC, || kernel::compile(observer, module, number, backends, options, one_lane))
             .map_err(|error| error.in_kernel(name))
     };
     let (mut needs, mut packs, mut scalars) = (Vec::new(), Batch::default(), Batch::default());
-    for (number, &KernelRequest { name, sub_group_size }) in requests.iter().enumerate() {
-        let made = stage(observer, number, None)?;
+    for (number, &KernelRequest { name, sub_group_size, one_lane }) in requests.iter().enumerate() {
+        let made = stage(observer, number, one_lane)?;
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
             let why =
                 format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);
@@ -67,6 +69,7 @@ pub(super) fn compile_kernels(
         match entry {
             Ok(entry) => entries[number] = Some(entry),
             Err(BuildError::Limit(reason)) if options.width.is_none() && requests[number].sub_group_size.is_none() => {
+                let reason = format!("its packs exceed a limit: {reason}");
                 let made = stage(observer, number, Some(&reason))?;
                 needs[number] = scalars.add(number, requests[number].name, made);
             }

@@ -43,8 +43,7 @@ pub(super) fn compile(
         needs.resources.coalesced_row = spmd::coalesced_row(&module.funcs[kernel.func], kernel, width, runs);
     }
     if let Some(reason) = one_lane {
-        let reason = format!("its packs exceed a limit: {reason}");
-        needs.report = VectorizationReport { scalar: Some(reason), ..needs.report };
+        needs.report = VectorizationReport { scalar: Some(reason.to_owned()), ..needs.report };
     }
     let scalar = needs.resources.width == 1 && (one_lane.is_some() || options.width != Some(1));
     // Vectors that fill long registers need the backend that has them.

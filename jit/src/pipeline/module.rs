@@ -63,7 +63,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     let module = Arc::new(module);
     let requests: Vec<KernelRequest<'_>> = kernels
         .iter()
-        .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size })
+        .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size, one_lane: None })
         .collect();
     let compiled = compile_kernels(&mut observer, &module, &requests, &data, options)?;
     let enqueues: Vec<bool> = module.kernels.iter().map(|kernel| has_requests(&module.funcs[kernel.func])).collect();

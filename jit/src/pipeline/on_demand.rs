@@ -16,7 +16,7 @@ use crate::builtins::image;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{AcceptedStage, Backend, LazySource};
 use crate::guard::guarded;
-use crate::specialize::{LaunchFacts, LaunchForm, Specialization};
+use crate::specialize::{LaneChoice, LaunchFacts, LaunchForm, Specialization};
 use crate::spmd::GroupFunction;
 use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, spmd};
@@ -101,8 +101,7 @@ pub(super) struct KernelSource {
 pub(super) struct Lanes {
     /// Those of its usual code.
     pub(super) usual: u32,
-    /// Those that packs would have, if the usual code has one lane because that was estimated to be faster. Code for launches
-    /// that repeat has them, because it has to prove itself.
+    /// Others that were estimated to be somewhat slower: code for launches that repeat may have them, because it has to prove itself.
     pub(super) rejected: Option<u32>,
 }
 
@@ -129,10 +128,10 @@ impl KernelSource {
     /// Compiles the kernel for the launches that `facts` describes.
     pub(super) fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
         guarded(PANIC, || {
-            let rejected_lanes = self.rejected_lanes.filter(|_| facts.constants.is_some());
+            let rejected_lanes = self.rejected_lanes.filter(|_| facts.lanes == LaneChoice::Rejected);
             let options = Options {
                 single_items: facts.form == LaunchForm::SingleItems,
-                width: self.options.width.or(rejected_lanes),
+                width: self.options.width.or(rejected_lanes.filter(|&lanes| lanes > 1)),
                 ..self.options.clone()
             };
             let mut observer = StageObserver::new(&options, Instant::now());
@@ -172,7 +171,8 @@ impl KernelSource {
                 module.kernels[0] = spmd::transposed_items::kernel(&module.kernels[0]);
             }
             // If the sub-group size matters, the options already require one.
-            let head = KernelRequest { name: &self.name, sub_group_size: None };
+            let one_lane = (rejected_lanes == Some(1)).then_some("launches that repeat are tried with one lane");
+            let head = KernelRequest { name: &self.name, sub_group_size: None, one_lane };
             let compiled = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
             let (Some(needs), Some(&entry)) = (compiled.needs.first(), compiled.entries.first()) else {
                 return Err(BuildError::Internal("the backend returned no entry".to_owned()));

@@ -113,7 +113,7 @@ pub struct DecidingConstants {
     pub args: Vec<ArgPlace>,
     /// Whether sizes do.
     pub sizes: bool,
-    /// The lanes that packs would have, if they were estimated to be slower than one lane: estimates know nothing of the data.
+    /// Lanes that were estimated to be somewhat slower than the usual ones: estimates know nothing of the data.
     pub rejected_lanes: Option<u32>,
     /// The size of the kernel in instructions of the kernel IR.
     pub instructions: usize,
@@ -122,7 +122,12 @@ pub struct DecidingConstants {
 impl DecidingConstants {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        self.args.is_empty() && !self.sizes && self.rejected_lanes.is_none()
+        !self.has_constants() && self.rejected_lanes.is_none()
+    }
+
+    /// Whether any constants decide.
+    pub fn has_constants(&self) -> bool {
+        !self.args.is_empty() || self.sizes
     }
 
     /// Finds what a kernel computes from constants of the launch alone, and whether that would simplify it: a divisor; a factor,

@@ -6,8 +6,8 @@
 //!   finds errors early and determines the resources of the kernel.
 //! - In launches with work-groups of one work-item, packs are made of neighbouring groups.
 //! - Code takes the memory of different pointer arguments for separate. Launches in which it overlaps get code that does not.
-//! - Launches that repeat with the same sizes and integers get code in which these are constants, if the application's launches show
-//!   that it is faster ([`Specializations::with_constants`]). Who launches the kernel decides that; nothing waits for such code.
+//! - Launches that repeat with the same sizes and integers get code in which these are constants, or with another number of lanes,
+//!   if the application's launches show that it is faster ([`Specializations::with_constants`]). Who launches the kernel decides that; nothing waits for such code.
 //! - Launches of kernels that access memory contiguously along y only are transposed: the runtime exchanges their dimensions x and
 //!   y, and so does the code.
 //!
@@ -42,11 +42,23 @@ pub(crate) struct LaunchFacts {
     pub(crate) form: LaunchForm,
     /// What else is constant.
     pub(crate) constants: Option<LaunchConstants>,
+    /// Its lanes.
+    pub(crate) lanes: LaneChoice,
+}
+
+/// The lanes of code for launches that repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LaneChoice {
+    /// As many as the usual code has.
+    Usual,
+    /// Those that were estimated to be somewhat slower ([`DecidingConstants::rejected_lanes`]).
+    Rejected,
 }
 
 impl LaunchFacts {
     fn new(args: ArgFacts<'_>, form: LaunchForm) -> LaunchFacts {
-        LaunchFacts { images: Facts(args.images.to_vec()), overlap: args.overlap, form, constants: None }
+        let images = Facts(args.images.to_vec());
+        LaunchFacts { images, overlap: args.overlap, form, constants: None, lanes: LaneChoice::Usual }
     }
 }
 
@@ -156,7 +168,7 @@ impl Specializations {
         specialize: SpecializeFn,
     ) -> Specializations {
         let by_images = usual.is_some();
-        let key = |images| LaunchFacts { images, overlap: false, form: LaunchForm::AsGiven, constants: None };
+        let key = |images: Facts| LaunchFacts::new(ArgFacts { images: &images.0, overlap: false }, LaunchForm::AsGiven);
         let codes =
             usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
         let codes = Mutex::new(Codes { kept: codes, uses: 0 });
@@ -239,11 +251,18 @@ impl Specializations {
     ///
     /// # Errors
     /// As for [`super::compile`]; the error names the kernel.
-    pub fn with_constants(&self, args: ArgFacts<'_>, constants: LaunchConstants) -> Result<Specialization, BuildError> {
+    pub fn with_constants(
+        &self,
+        args: ArgFacts<'_>,
+        constants: LaunchConstants,
+        lanes: LaneChoice,
+    ) -> Result<Specialization, BuildError> {
         let (global, local) = (constants.global_size, constants.local_size);
         let num_groups = std::array::from_fn(|d| global[d].div_ceil(local[d].max(1)));
-        let form = self.form(local, num_groups);
-        self.compile(&LaunchFacts { constants: Some(constants), ..LaunchFacts::new(args, form) })
+        // Other forms are for packs.
+        let one_lane = lanes == LaneChoice::Rejected && self.deciding.rejected_lanes == Some(1);
+        let form = if one_lane { LaunchForm::AsGiven } else { self.form(local, num_groups) };
+        self.compile(&LaunchFacts { constants: Some(constants), lanes, ..LaunchFacts::new(args, form) })
     }
 
     /// Whether the kernel is faster in transposed launches, if their rows are long enough.

@@ -121,7 +121,7 @@ pub fn narrower(
     let maker = Maker { module, kernel, options, groups: false, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
-        Width::Packs(lanes, normal, versions) => {
+        Width::Packs(lanes, normal, versions, _) => {
             maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?.0
         }
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
@@ -155,8 +155,8 @@ fn make(
     let func = single.as_ref().unwrap_or(&module.funcs[kernel.func]);
     let rows = if groups { RowLengths::Long } else { RowLengths::of(kernel) };
     let maker = Maker { module, kernel, options, groups, growth };
-    let (lanes, normal, versions) = match Width::choose(func, rows, options, machine) {
-        Width::Packs(lanes, normal, versions) => (lanes, normal, versions),
+    let (lanes, normal, versions, close) = match Width::choose(func, rows, options, machine) {
+        Width::Packs(lanes, normal, versions, close) => (lanes, normal, versions, close),
         Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason), machine),
         Width::Unprofitable(reason, lanes, normal, close) => {
             let mut report = VectorizationReport::scalar(reason);
@@ -171,7 +171,8 @@ fn make(
     let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
-    let report = report.describe(module, func, (packed.private_bytes, machine));
+    let mut report = report.describe(module, func, (packed.private_bytes, machine));
+    report.rejected_lanes = close.then_some(1);
     Ok(GroupFunctions { general, packed: Some(packed), one_row, report })
 }
 
@@ -245,7 +246,7 @@ impl Maker<'_> {
         passes::canonicalize(&mut func, &self.module.globals, self.options, &mut |_, _| ());
         let options = Options { width: Some(lanes), ..self.options.clone() };
         match Width::choose(&func, RowLengths::Unknown, &options, machine) {
-            Width::Packs(lanes, normal, _) => Ok(Some(self.packs(&normal, lanes, Rows::One)?.0)),
+            Width::Packs(lanes, normal, _, _) => Ok(Some(self.packs(&normal, lanes, Rows::One)?.0)),
             // Its instructions are just beyond a limit.
             Width::Scalar(_) | Width::Unprofitable(..) => Ok(None),
         }

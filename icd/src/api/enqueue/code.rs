@@ -15,7 +15,9 @@ use crate::error::ClResult;
 use crate::object::kernel::Kernel;
 use crate::object::launch_info::KernelInfo;
 use crate::object::queue::Queue;
-use crate::object::repeated_launches::{Choice, Constants, LEAST_LAUNCH_NS, RepeatedLaunches, TimedLaunch};
+use crate::object::repeated_launches::{
+    Choice, CodeRequest, LEAST_LAUNCH_NS, LaunchTimes, RepeatedLaunches, TimedLaunch,
+};
 
 /// What is known of a launch when its code is chosen.
 pub(super) struct Known<'a> {
@@ -45,14 +47,14 @@ pub(super) fn choose(
     let Some(specializations) = &kernel.info().specializations else { return Ok((None, info.clone())) };
     let mut times = None;
     if let Some(repeated) = info.launches().repeated.as_ref().filter(|_| !launch.overlap) {
-        match for_repeated(repeated, specializations, info, launch) {
-            Choice::Special(code, None) => return Ok((Some(code), info.clone())),
-            Choice::Special(code, Some(times)) => {
-                return Ok((Some(code), Arc::new(TimedLaunch { info: info.clone(), times })));
-            }
-            Choice::Usual(of_trial) => times = of_trial,
-            Choice::Compile(constants) => compile(info, *constants),
+        let choice = for_repeated(repeated, specializations, info, launch);
+        if let Some(request) = choice.compile {
+            compile(info, *request);
         }
+        if let Some(code) = choice.code {
+            return Ok((Some(code), told(info, choice.times)));
+        }
+        times = choice.times;
     }
     // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments
     // The code is compiled on a thread with a large stack.
@@ -65,10 +67,15 @@ pub(super) fn choose(
         queue.context().report(&format!("kernel `{name}` cannot be compiled for its arguments: {error}"));
         OutOfResources
     })?;
-    Ok(match times {
-        Some(times) => (code, Arc::new(TimedLaunch { info: info.clone(), times })),
-        None => (code, info.clone()),
-    })
+    Ok((code, told(info, times)))
+}
+
+/// Who is told about a launch, which is part of a trial if it has `times`.
+fn told(info: &Arc<KernelInfo>, times: Option<Arc<LaunchTimes>>) -> Arc<dyn LaunchInfo> {
+    match times {
+        Some(times) => Arc::new(TimedLaunch { info: info.clone(), times }),
+        None => info.clone(),
+    }
 }
 
 fn for_repeated(
@@ -79,18 +86,17 @@ fn for_repeated(
 ) -> Choice {
     let constants = || repeated.constants(launch.nd, launch.block, launch.images);
     if config().specialize == SpecializeChoice::Always {
-        let compile = |constants| background::run(|| specializations.with_constants(launch.facts(), constants)).ok();
-        return match repeated.always(constants(), compile) {
-            Some(code) => Choice::Special(code, None),
-            None => Choice::Usual(None),
+        let compile = |constants, lanes| {
+            background::run(|| specializations.with_constants(launch.facts(), constants, lanes)).ok()
         };
+        return Choice { code: repeated.always(constants(), compile), ..Choice::default() };
     }
     let nanos = info.launches().cost.estimate(launch.nd.total_items()).unwrap_or(0);
-    if nanos < LEAST_LAUNCH_NS { Choice::Usual(None) } else { repeated.choose(constants(), nanos) }
+    if nanos < LEAST_LAUNCH_NS { Choice::default() } else { repeated.choose(constants(), nanos) }
 }
 
 /// Compiles code for repeated launches in the background.
-fn compile(info: &Arc<KernelInfo>, constants: Constants) {
+fn compile(info: &Arc<KernelInfo>, request: CodeRequest) {
     // The program may end first.
     let (executable, index) = (Arc::downgrade(&info.executable), info.index);
     background::start(move || {
@@ -99,8 +105,8 @@ fn compile(info: &Arc<KernelInfo>, constants: Constants) {
         let (Some(specializations), Some(repeated)) = (specializations, &executable.launches[index].repeated) else {
             return;
         };
-        let facts = ArgFacts { images: constants.images(), overlap: false };
-        let code = specializations.with_constants(facts, repeated.for_compiler(&constants));
-        repeated.compiled(&constants, code.ok());
+        let facts = ArgFacts { images: request.constants.images(), overlap: false };
+        let code = specializations.with_constants(facts, repeated.for_compiler(&request.constants), request.lanes);
+        repeated.compiled(&request, code.ok());
     });
 }

@@ -10,6 +10,7 @@ use super::code::{
     AtomicUpdate, BaseOperand, CALLEE_SAVED, Cond, GPR, InstKind, MASK, MachFunc, RAX, RegField, RmField, RowInst, ZMM,
 };
 use super::encode::{Fixup, InstEncoding, InstRow, Map, OperandSize, RmOperand};
+use super::layout::{CodeLayout, JUMP};
 use super::oracle;
 use super::pool::{ALIGN, ConstantPool};
 use super::table::{
@@ -53,16 +54,14 @@ pub(super) fn emit(func: &MachFunc, output: &Output, pool: &ConstantPool, variab
         level,
         func,
         output,
-        code: Vec::new(),
-        starts: vec![None; func.blocks.len()],
+        code: CodeLayout::default(),
+        loc: None,
         final_targets: Vec::new(),
-        jumps: Vec::new(),
         constants: Vec::new(),
         tables: Vec::new(),
         spilled: output.num_spillslots as u32 * 8,
         frame: 0,
         saved: Vec::new(),
-        marks: Vec::new(),
     };
     emitter.final_targets = emitter.final_targets();
     emitter.spilled = emitter.spilled.next_multiple_of(64);
@@ -75,12 +74,6 @@ pub(super) fn emit(func: &MachFunc, output: &Output, pool: &ConstantPool, variab
     emitter.finish(pool)
 }
 
-/// A 32-bit displacement to a block, to be patched.
-struct JumpFixup {
-    at: usize,
-    to: Block,
-}
-
 /// A jump table: the instruction that takes its address, and the targets.
 struct JumpTable {
     lea: Fixup,
@@ -91,11 +84,11 @@ struct Emitter<'a> {
     level: Level,
     func: &'a MachFunc,
     output: &'a Output,
-    code: Vec<u8>,
-    starts: Vec<Option<usize>>,
+    code: CodeLayout,
+    /// The source location of the last instruction.
+    loc: Option<clift_kir::Loc>,
     /// For each block the block that is finally executed: blocks that only jump are skipped.
     final_targets: Vec<Block>,
-    jumps: Vec<JumpFixup>,
     constants: Vec<Fixup>,
     tables: Vec<JumpTable>,
     /// Bytes of spill slots, at the start of the frame.
@@ -104,7 +97,6 @@ struct Emitter<'a> {
     frame: u32,
     /// Callee-saved registers that the function uses.
     saved: Vec<u8>,
-    marks: Vec<(usize, clift_kir::Loc)>,
 }
 
 /// Bytes of a page. The prologue touches each page of the frame.
@@ -127,12 +119,13 @@ impl Emitter<'_> {
     }
 
     fn put(&mut self, encoding: InstEncoding) {
-        let start = self.code.len();
-        if let Some(fixup) = encoding.write(&mut self.code) {
+        let code = self.code.bytes();
+        let start = code.len();
+        if let Some(fixup) = encoding.write(code) {
             self.constants.push(fixup);
         }
         if cfg!(debug_assertions) {
-            oracle::check(&encoding, &self.code[start..]);
+            oracle::check(&encoding, &code[start..]);
         }
     }
 
@@ -153,16 +146,16 @@ impl Emitter<'_> {
     fn function(&mut self) {
         if self.frame > 0 {
             // push rbp; mov rbp, rsp; and rsp, -64
-            self.code.extend([0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0]);
+            self.code.bytes().extend([0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xc0]);
             let mut left = self.frame;
             while left > 0 {
                 let step = left.min(PAGE);
-                self.code.extend([0x48, 0x81, 0xec]);
-                self.code.extend(step.to_le_bytes());
+                self.code.bytes().extend([0x48, 0x81, 0xec]);
+                self.code.bytes().extend(step.to_le_bytes());
                 left -= step;
                 if left > 0 {
                     // or dword ptr [rsp], 0
-                    self.code.extend([0x83, 0x0c, 0x24, 0x00]);
+                    self.code.bytes().extend([0x83, 0x0c, 0x24, 0x00]);
                 }
             }
             for (number, register) in self.saved.clone().into_iter().enumerate() {
@@ -174,7 +167,7 @@ impl Emitter<'_> {
             if self.final_targets[block].index() != block {
                 continue;
             }
-            self.starts[block] = Some(self.code.len());
+            self.code.start(Block::new(block));
             for item in self.output.block_insts_and_edits(self.func, Block::new(block)) {
                 match item {
                     InstOrEdit::Edit(&Edit::Move { from, to }) => self.move_value(from, to),
@@ -190,11 +183,11 @@ impl Emitter<'_> {
             self.two(MOV, OperandSize::S64, register, rm);
         }
         // vzeroupper
-        self.code.extend([0xc5, 0xf8, 0x77]);
+        self.code.bytes().extend([0xc5, 0xf8, 0x77]);
         if self.frame > 0 {
-            self.code.push(0xc9);
+            self.code.bytes().push(0xc9);
         }
-        self.code.push(0xc3);
+        self.code.bytes().push(0xc3);
     }
 
     fn move_value(&mut self, from: Allocation, to: Allocation) {
@@ -222,8 +215,9 @@ impl Emitter<'_> {
     fn inst(&mut self, block: Block, inst: Inst) {
         let func = self.func;
         let data = &func.insts[inst.index()];
-        if self.marks.last().is_none_or(|&(_, loc)| loc != data.loc) {
-            self.marks.push((self.code.len(), data.loc));
+        if self.loc != Some(data.loc) {
+            self.loc = Some(data.loc);
+            self.code.loc(data.loc);
         }
         let output = self.output;
         let registers = output.inst_allocs(inst);
@@ -260,19 +254,16 @@ impl Emitter<'_> {
             }
             InstKind::Constant64(value) => {
                 let number = register(0);
-                self.code.extend([0x48 | number >> 3, 0xb8 | number & 7]);
-                self.code.extend(value.to_le_bytes());
+                self.code.bytes().extend([0x48 | number >> 3, 0xb8 | number & 7]);
+                self.code.bytes().extend(value.to_le_bytes());
             }
             InstKind::Arguments => {}
             InstKind::Jump => self.jump(block, succs[0]),
             InstKind::Branch(cond) => self.branch(block, cond, succs[0], succs[1]),
             InstKind::JumpTable => {
                 let (index, base, entry) = (register(0), register(1), register(2));
-                let start = self.code.len();
                 self.two(LEA, OperandSize::S64, base, RmOperand::Code(0));
-                let Some(lea) = self.constants.pop() else {
-                    unreachable!("broken invariant: no displacement at {start}")
-                };
+                let Some(lea) = self.constants.pop() else { unreachable!("broken invariant: no displacement") };
                 self.two(MOVSXD, OperandSize::S64, entry, RmOperand::Memory(base, Some((index, 2)), 0));
                 self.two(ADD, OperandSize::S64, entry, RmOperand::Register(base));
                 self.two(CALL_JUMP, OperandSize::S32, 4, RmOperand::Register(entry));
@@ -281,11 +272,11 @@ impl Emitter<'_> {
             }
             InstKind::Return => self.leave(),
             InstKind::Call => {
-                self.code.extend([0xc5, 0xf8, 0x77]);
+                self.code.bytes().extend([0xc5, 0xf8, 0x77]);
                 self.two(CALL_JUMP, OperandSize::S32, 2, RmOperand::Register(register(0)));
             }
             InstKind::AtomicLoop(update, size) => self.atomic_loop(update, size, register(1), register(2), register(3)),
-            InstKind::Fence => self.code.extend([0x0f, 0xae, 0xf0]),
+            InstKind::Fence => self.code.bytes().extend([0x0f, 0xae, 0xf0]),
         }
     }
 
@@ -356,18 +347,9 @@ impl Emitter<'_> {
 
     fn jump(&mut self, from: Block, to: Block) {
         let to = self.final_targets[to.index()];
-        if !self.follows(from, to) && !self.short_jump(0xeb, to) {
-            self.code.push(0xe9);
-            self.displacement(to);
+        if !self.follows(from, to) {
+            self.code.jump(JUMP, to);
         }
-    }
-
-    /// Emits a jump with a displacement of one byte, if its target is near and known already, as at the end of a short loop.
-    fn short_jump(&mut self, opcode: u8, to: Block) -> bool {
-        let distance = self.starts[to.index()].map(|start| start as i64 - (self.code.len() as i64 + 2));
-        let Some(distance) = distance.and_then(|distance| i8::try_from(distance).ok()) else { return false };
-        self.code.extend([opcode, distance as u8]);
-        true
     }
 
     fn branch(&mut self, from: Block, cond: Cond, then: Block, otherwise: Block) {
@@ -376,16 +358,8 @@ impl Emitter<'_> {
             true => (cond.inverse(), otherwise, then),
             false => (cond, then, otherwise),
         };
-        if !self.short_jump(0x70 | cond as u8, first) {
-            self.code.extend([0x0f, 0x80 | cond as u8]);
-            self.displacement(first);
-        }
+        self.code.jump(0x70 | cond as u8, first);
         self.jump(from, second);
-    }
-
-    fn displacement(&mut self, to: Block) {
-        self.jumps.push(JumpFixup { at: self.code.len(), to });
-        self.code.extend([0; 4]);
     }
 
     /// The old value is in `rax` and stays there.
@@ -402,7 +376,7 @@ impl Emitter<'_> {
         };
         let whole = if size == OperandSize::S64 { OperandSize::S64 } else { OperandSize::S32 };
         self.two(extend.unwrap_or(MOV), whole, rax, memory);
-        let start = self.code.len();
+        let start = self.code.bytes().len();
         if let Some(extend) = extend {
             // A failed exchange leaves only the low bits in `rax`.
             self.two(extend, OperandSize::S32, rax, RmOperand::Register(rax));
@@ -420,38 +394,38 @@ impl Emitter<'_> {
             }
         }
         self.put(InstEncoding { locked: true, ..InstEncoding::new(exchange, size, new, memory) });
-        let distance = start as i64 - (self.code.len() as i64 + 2);
-        self.code.extend([0x75, distance as u8]);
+        let distance = start as i64 - (self.code.bytes().len() as i64 + 2);
+        self.code.bytes().extend([0x75, distance as u8]);
     }
 
-    fn finish(mut self, pool: &ConstantPool) -> Emitted {
-        let end = self.code.len();
-        self.code.resize(end.next_multiple_of(ALIGN), 0);
-        let base = self.code.len();
-        self.code.extend_from_slice(pool.bytes());
-        let patch = |code: &mut Vec<u8>, at: usize, trailing: usize, target: usize| {
-            let distance = target as i64 - (at + 4 + trailing) as i64;
+    fn finish(self, pool: &ConstantPool) -> Emitted {
+        let placed = self.code.place(self.func.blocks.len());
+        let mut code = placed.bytes.clone();
+        let end = code.len();
+        code.resize(end.next_multiple_of(ALIGN), 0);
+        let base = code.len();
+        code.extend_from_slice(pool.bytes());
+        let patch = |code: &mut Vec<u8>, fixup: &Fixup, target: usize| {
+            let at = placed.place(fixup.at as usize);
+            let distance = target as i64 - (at + 4 + usize::from(fixup.trailing)) as i64;
             code[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
         };
         for fixup in &self.constants {
-            patch(&mut self.code, fixup.at as usize, fixup.trailing.into(), base + fixup.target as usize);
+            patch(&mut code, fixup, base + fixup.target as usize);
         }
         let start = |block: Block| {
-            self.starts[block.index()].unwrap_or_else(|| unreachable!("broken invariant: {block:?} not emitted"))
+            placed.starts[block.index()].unwrap_or_else(|| unreachable!("broken invariant: {block:?} not emitted"))
         };
-        for jump in &self.jumps {
-            patch(&mut self.code, jump.at, 0, start(jump.to));
-        }
         for table in &self.tables {
-            self.code.resize(self.code.len().next_multiple_of(4), 0);
-            let at = self.code.len();
-            patch(&mut self.code, table.lea.at as usize, table.lea.trailing.into(), at);
+            code.resize(code.len().next_multiple_of(4), 0);
+            let at = code.len();
+            patch(&mut code, &table.lea, at);
             for &target in &table.targets {
                 let distance = start(target) as i64 - at as i64;
-                self.code.extend((distance as i32).to_le_bytes());
+                code.extend((distance as i32).to_le_bytes());
             }
         }
-        let starts = self.starts.iter().flatten().copied().collect();
-        Emitted { bytes: self.code, end, marks: self.marks, starts }
+        let starts = placed.starts.iter().flatten().copied().collect();
+        Emitted { bytes: code, end, marks: placed.marks, starts }
     }
 }

@@ -8,6 +8,7 @@
 //! | live ranges | `liveness`, `loop_values` | copies for loops whose values fit the registers |
 //! | allocation | `allocator` | physical registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, followed by the constants (`pool`) |
+//! | layout | `layout` | short jumps, and loops in few lines of the instruction cache |
 //!
 //! It requires AVX2 as in Haswell, or more ([`Level`]). The `cranelift` backend serves all other machines. Both put their code
 //! into memory through Cranelift's JIT module.
@@ -20,6 +21,7 @@ mod caps;
 mod code;
 mod emit;
 mod encode;
+mod layout;
 mod liveness;
 mod loop_values;
 mod oracle;

@@ -36,8 +36,9 @@ pub(crate) enum Width {
     /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower. Whether the
     /// estimates are close.
     Unprofitable(String, u32, Box<NormalForm>, bool),
-    /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs.
-    Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>),
+    /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs. Whether one
+    /// lane is estimated to be nearly as fast.
+    Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>, bool),
 }
 
 /// How many work-items the rows of work-groups have.
@@ -118,7 +119,7 @@ impl Width {
         };
         if let Some(lanes) = forced {
             let chosen = WidthCandidate::new(normal, lanes, machine);
-            return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new));
+            return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new), false);
         }
         let element_bits = dominant_element_bits(&normal);
         let least = if sub_groups { LEAST_SUB_GROUP } else { 1 };
@@ -223,7 +224,8 @@ impl Width {
             );
             return chosen.unprofitable(reason, false);
         }
-        Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new))
+        let close = gain < CLOSE_ABOVE && !sub_groups;
+        Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new), close)
     }
 }
 
@@ -351,7 +353,7 @@ pub(crate) fn lanes_if_faster(
 ) -> Option<u32> {
     // Costs per work-item, and whether scattered accesses are a large part of them.
     let costs = |width: Width| match width {
-        Width::Packs(lanes, general, versions) => {
+        Width::Packs(lanes, general, versions, _) => {
             let whole = versions.unwrap_or(general);
             let costs = estimate(&whole, &whole.divergence(lanes, true), lanes, machine);
             let scatters = costs.scattered > (1.0 - OTHER_WORTHWHILE) * costs.hot;
@@ -466,6 +468,9 @@ const WORTHWHILE: f64 = 0.85;
 /// Packs with this part of the speed of one lane, by the estimate, may be faster: it knows neither how often branches are taken
 /// nor how alike neighbours are.
 const CLOSE: f64 = 0.5;
+/// Packs estimated to be less than this many times as fast as one lane may be slower, for the same reasons. (Zen 4, grid searches and
+/// hashes of words of different lengths: estimates of 0.9 to 1.7 where packs had a quarter to the same of the speed of one lane.)
+const CLOSE_ABOVE: f64 = 2.0;
 /// As [`WORTHWHILE`], for packs with more than [`LONG_SCATTERED`] instructions for scattered accesses: they are a multiple of
 /// the kernel's own instructions, leave the caches, and take long to compile. (Zen 4: where the estimate was 1.7, packs were 1.3
 /// times as fast as one lane.)

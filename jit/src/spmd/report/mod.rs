@@ -24,7 +24,7 @@ pub struct VectorizationReport {
     /// Why the kernel has one lane per pack; `None` if it has several. If it has one because packs would be slower, the rest is
     /// about the packs it would have had.
     pub scalar: Option<String>,
-    /// The lanes that packs would have, if they were estimated to be somewhat slower than one lane.
+    /// Lanes that were estimated to be somewhat slower: those of packs where there is one lane, or one where there are packs.
     pub rejected_lanes: Option<u32>,
     /// Whether packs are made of neighbouring work-groups, of one work-item each.
     pub groups: bool,
