@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Launches never wait for such code. In a trial, launches get the best code so far and the new one in turn, one at a time; the
-//! least time that either takes decides, and one launch that takes much longer ends it. Integers that change with each launch, such
+//! least time that either takes decides, and one launch that takes clearly longer ends it. Integers that change with each launch, such
 //! as the number of a step, are not taken for constants.
 //!
 //! Where packs and one lane were estimated to take about the same time, such code is tried with either: the estimate knows neither
@@ -49,10 +49,11 @@ pub const LEAST_LAUNCH_NS: u64 = 10_000;
 const MAX_INSTRUCTIONS: usize = 20_000;
 /// The most such codes of a kernel that are compiled.
 const MAX_COMPILED: usize = 64;
-/// How many launches with either code a trial has.
-const TRIAL_LAUNCHES: u32 = 4;
-/// A trial ends at once if the new code takes so many percent of the time of the usual one.
-const CLEARLY_SLOWER: u128 = 150;
+/// After so many launches with either code a trial ends with the new code as the slower one if it takes at least so many percent of
+/// the time of the best one. The last entry decides: otherwise the new code is faster.
+const SLOWER: [u64; 4] = [125, 112, 105, 98];
+/// How many launches with either code a trial has at most.
+const TRIAL_LAUNCHES: u32 = SLOWER.len() as u32;
 /// An integer that changes so often while all else stays the same is a variable.
 const CHANGES: u8 = 8;
 
@@ -167,11 +168,10 @@ impl RepeatedLaunches {
     /// Watches the launches of a kernel; `None` if other code could gain nothing.
     pub fn watch(deciding: &DecidingConstants) -> Option<Self> {
         let watches = !deciding.is_empty() && deciding.instructions <= MAX_INSTRUCTIONS;
-        let usual = deciding.has_constants().then_some(LaneChoice::Usual);
         let rejected = deciding.rejected_lanes.map(|_| LaneChoice::Rejected);
-        // Packs first.
-        let one_lane = deciding.rejected_lanes == Some(1);
-        let lanes = if one_lane { [usual, rejected] } else { [rejected, usual] }.into_iter().flatten().collect();
+        // Kernels with one lane gain little from constants alone.
+        let usual = deciding.has_constants() && deciding.rejected_lanes.is_none_or(|lanes| lanes == 1);
+        let lanes = usual.then_some(LaneChoice::Usual).into_iter().chain(rejected).collect();
         watches.then(|| Self { deciding: deciding.clone(), lanes, state: Mutex::default() })
     }
 
@@ -337,13 +337,10 @@ impl Trial {
         if self.code.is_none() {
             return Some(false);
         }
-        let least = self.best.count().min(self.new.count());
-        let percent = u128::from(self.new.least()) * 100 / u128::from(self.best.least().max(1));
-        match least {
-            0 => None,
-            TRIAL_LAUNCHES.. => Some(percent <= 97),
-            1.. => (percent >= CLEARLY_SLOWER).then_some(false),
-        }
+        let launches = self.best.count().min(self.new.count()).min(TRIAL_LAUNCHES);
+        let slower = SLOWER.get(launches.checked_sub(1)? as usize)?;
+        let is_slower = u128::from(self.new.least()) * 100 >= u128::from(self.best.least()) * u128::from(*slower);
+        (is_slower || launches == TRIAL_LAUNCHES).then_some(!is_slower)
     }
 }
 
