@@ -56,6 +56,19 @@ const BINARY: [Opcode; 20] = [
     Opcode::Smulh,
 ];
 
+const CONDITIONS: [IntCond; 10] = [
+    IntCond::Eq,
+    IntCond::Ne,
+    IntCond::Ult,
+    IntCond::Ule,
+    IntCond::Ugt,
+    IntCond::Uge,
+    IntCond::Slt,
+    IntCond::Sle,
+    IntCond::Sgt,
+    IntCond::Sge,
+];
+
 impl Generator<'_, '_, '_> {
     fn value(&mut self) -> Result<Value> {
         if self.u.ratio(1, 4)? {
@@ -192,7 +205,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=16)? {
+        match self.u.int_in_range(0..=18)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -245,6 +258,11 @@ impl Generator<'_, '_, '_> {
                 let v = self.b.select(cond, x, y);
                 self.pool.push(v);
             }
+            17 => {
+                let v = self.extended_comparison()?;
+                self.pool.push(v);
+            }
+            18 => self.conditional_stores()?,
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
             13 if depth > 0 => self.machine(depth)?,
@@ -264,6 +282,60 @@ impl Generator<'_, '_, '_> {
             }
             _ => (),
         }
+        Ok(())
+    }
+
+    /// A choice by the comparison of a narrow value, which is extended, with another one or with a constant.
+    fn extended_comparison(&mut self) -> Result<Value> {
+        let narrow = *self.u.choose(&[Type::I8, Type::I16])?;
+        let op = *self.u.choose(&[Opcode::Zext, Opcode::Sext])?;
+        let (x, y) = (self.value()?, self.value()?);
+        let mut extended = |v| {
+            let v = self.b.cast(Opcode::Itrunc, v, narrow);
+            self.b.cast(op, v, Type::I32)
+        };
+        let (a, b) = (extended(x), extended(y));
+        let b = if self.u.arbitrary()? { b } else { self.value()? };
+        let cond = self.b.icmp(*self.u.choose(&CONDITIONS)?, a, b);
+        Ok(self.b.select(cond, x, y))
+    }
+
+    /// One or two stores under a condition, where loads or a store have been before, as in a swap of neighbours.
+    fn conditional_stores(&mut self) -> Result<()> {
+        let ty = self.slot_type()?;
+        let places = [self.place(ty.bytes())?, self.place(ty.bytes())?];
+        let mut held = Vec::new();
+        for place in places {
+            if self.u.ratio(1, 5)? {
+                let v = self.shaped(ty)?;
+                self.b.store(place, v, MemInfo::aligned(1));
+            }
+            held.push(self.b.load(ty, place, MemInfo::aligned(1)));
+        }
+        let x = self.folded(held[0]);
+        let y = self.folded(held[1]);
+        let cond = self.b.icmp(*self.u.choose(&CONDITIONS)?, x, y);
+        let [then, otherwise, join] = [(); 3].map(|()| self.b.func.append_block());
+        let mut targets = [BlockCall::new(then, &[]), BlockCall::new(otherwise, &[])];
+        if self.u.arbitrary()? {
+            targets.reverse();
+        }
+        let [a, b] = targets;
+        self.b.branch(cond, a, b);
+        self.b.switch_to(then);
+        self.b.store(places[0], held[1], MemInfo::aligned(1));
+        if self.u.arbitrary()? {
+            let kept = if self.u.arbitrary()? { held[0] } else { self.b.load(ty, places[0], MemInfo::aligned(1)) };
+            self.b.store(places[1], kept, MemInfo::aligned(1));
+        }
+        self.b.jump(join, &[]);
+        self.b.switch_to(otherwise);
+        if self.u.ratio(1, 3)? {
+            let place = *self.u.choose(&places)?;
+            self.b.store(place, held[0], MemInfo::aligned(1));
+        }
+        self.b.jump(join, &[]);
+        self.b.switch_to(join);
         Ok(())
     }
 
@@ -549,22 +621,21 @@ fn check(module: &Module, what: &str) {
 
 /// What the function gives on a few arguments.
 fn results(module: &Module, func: Func) -> Vec<u64> {
-    let prepared = PreparedModule::new(module);
     let samples: [[u64; 2]; 4] = [[0, 0], [1, 0xffff_ffff], [7, 9], [0x8000_0000, 12345]];
-    samples
-        .iter()
-        .map(|args| {
-            let mut memory = SimMemory::default();
-            let globals = load_globals(module, &mut memory).unwrap();
-            let args = args.map(|bits| Lanes { ty: Type::I32, bits: vec![bits] });
-            let run = Interpreter::new(module, &prepared);
-            let (outcome, returned) = run
-                .run_function(func, &args, &globals, &InterpOptions::default(), &mut memory, &mut NoObserver)
-                .unwrap();
-            assert!(outcome.is_clean(), "{:?}\n{module}", outcome.faults);
-            returned[0].bits[0]
-        })
-        .collect()
+    samples.iter().map(|args| call(module, func, args)).collect()
+}
+
+/// What the function gives for certain arguments.
+fn call(module: &Module, func: Func, args: &[u64]) -> u64 {
+    let prepared = PreparedModule::new(module);
+    let mut memory = SimMemory::default();
+    let globals = load_globals(module, &mut memory).unwrap();
+    let args: Vec<Lanes> = args.iter().map(|&bits| Lanes { ty: Type::I32, bits: vec![bits] }).collect();
+    let run = Interpreter::new(module, &prepared);
+    let (outcome, returned) =
+        run.run_function(func, &args, &globals, &InterpOptions::default(), &mut memory, &mut NoObserver).unwrap();
+    assert!(outcome.is_clean(), "{:?}\n{module}", outcome.faults);
+    returned[0].bits[0]
 }
 
 fn body(u: &mut Unstructured<'_>) -> Result<()> {
@@ -613,6 +684,35 @@ fn recurrences(u: &mut Unstructured<'_>) -> Result<()> {
 fn check_one(module: &Module, func: Func, before: &Module, name: &str) {
     if let Err(errors) = verify::function(module, &module.funcs[func]) {
         panic!("after {name}: {errors}\nbefore:\n{}\nafter:\n{}", before.funcs[func], module.funcs[func]);
+    }
+}
+
+/// All bytes, extended, against the constants around which a comparison changes.
+#[test]
+fn comparisons_of_extended_bytes_keep_their_meaning() {
+    let constants =
+        [0, 1, 2, 127, 128, 129, 254, 255, 256, 257, -1, -2, -127, -128, -129, -256, 0x7fff_ffff, -0x8000_0000];
+    for op in [Opcode::Zext, Opcode::Sext] {
+        for (cond, constant) in CONDITIONS.into_iter().flat_map(|cond| constants.map(|constant| (cond, constant))) {
+            let mut func = Function::new("f", &[Type::I32]);
+            let entry = func.append_block();
+            let param = func.dfg.append_param(entry, Type::I32);
+            let mut b = Builder::at_end(&mut func, entry);
+            let byte = b.cast(Opcode::Itrunc, param, Type::I8);
+            let wide = b.cast(op, byte, Type::I32);
+            let (constant, zero, one) = (b.iconst(Type::I32, constant), b.iconst(Type::I32, 0), b.iconst(Type::I32, 1));
+            let holds = b.icmp(cond, wide, constant);
+            let holds = b.select(holds, one, zero);
+            b.ret(&[holds]);
+            let mut module = Module::default();
+            let func = module.funcs.push(func);
+            let before = module.clone();
+            passes::run(&mut module.funcs[func], &before.globals, &["simplify"], &mut |_, _| ());
+            for byte in 0..256 {
+                let [old, new] = [&before, &module].map(|module| call(module, func, &[byte]));
+                assert_eq!(old, new, "{byte}\n{before}\n{module}");
+            }
+        }
     }
 }
 

@@ -221,6 +221,17 @@ impl IntCond {
         }
     }
 
+    /// The condition that compares as unsigned numbers what this one compares as signed ones.
+    pub fn unsigned(self) -> IntCond {
+        match self {
+            IntCond::Slt => IntCond::Ult,
+            IntCond::Sle => IntCond::Ule,
+            IntCond::Sgt => IntCond::Ugt,
+            IntCond::Sge => IntCond::Uge,
+            IntCond::Eq | IntCond::Ne | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => self,
+        }
+    }
+
     /// The condition with its operands exchanged.
     pub fn swapped(self) -> IntCond {
         match self {

@@ -11,17 +11,23 @@
 //! No op traps, so whatever is pure may be executed where the branch would have skipped it. A pack executes both sides of a
 //! divergent branch anyway, but without masks this way; otherwise a misprediction costs more than the skipped instructions.
 //!
-//! **Cost model.** The two sides may have [`MAX_SIDES`] instructions in all, none of them a division, a root or a function, and
-//! [`MAX_SELECTS`] values may depend on the branch. Cold blocks, branches that are there to skip work (`pack_any`), and choices
+//! A store to private memory that the block before the branch has accessed at the same address becomes one of a select: what is
+//! there stays where the condition does not hold. No other work-item sees private memory. So a swap of neighbours in a sort, which
+//! is what this is for, is two selects: later passes see what is stored, and masked stores would not be forwarded to loads.
+//!
+//! **Cost model.** The two sides may have [`MAX_SIDES`] instructions in all, none of them a division, a root or a function, besides
+//! [`MAX_STORES`] stores, and [`MAX_SELECTS`] values may depend on the branch. Cold blocks, branches that are there to skip work (`pack_any`), and choices
 //! between pointers, whose origin passes on memory want to see, stay.
 
 use clift_kir::analysis::Cfg;
-use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, Opcode, Value};
+use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, MemInfo, Opcode, Space, Type, Value};
 
 use super::{Changed, simplify_cfg};
 
 /// The most instructions of both sides of a branch.
 const MAX_SIDES: usize = 5;
+/// The most stores of both sides of a branch.
+const MAX_STORES: usize = 4;
 /// The most values that depend on a branch.
 const MAX_SELECTS: usize = 4;
 /// How many nested branches are converted.
@@ -55,8 +61,8 @@ fn round(func: &mut Function) -> bool {
 /// A branch whose sides meet again at once.
 struct ShortBranch {
     condition: Value,
-    /// The instructions of the sides.
-    sides: Vec<Inst>,
+    /// The instructions of the sides: if true, if false.
+    sides: [Vec<Inst>; 2],
     /// The ways into the block where the sides meet: if true, if false.
     joins: [BlockCall; 2],
 }
@@ -71,16 +77,18 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
         return None;
     }
     let sides = [side(func, cfg, block, &calls[0]), side(func, cfg, block, &calls[1])];
-    let (joins, insts) = match sides {
-        [Some((a, x)), Some((b, y))] if a.block == b.block => ([a, b], [x, y].concat()),
-        [Some((a, x)), _] if a.block == calls[1].block => ([a, calls[1].clone()], x.to_vec()),
-        [_, Some((b, y))] if b.block == calls[0].block => ([calls[0].clone(), b], y.to_vec()),
+    let (joins, sides) = match sides {
+        [Some((a, x)), Some((b, y))] if a.block == b.block => ([a, b], [x.to_vec(), y.to_vec()]),
+        [Some((a, x)), _] if a.block == calls[1].block => ([a, calls[1].clone()], [x.to_vec(), Vec::new()]),
+        [_, Some((b, y))] if b.block == calls[0].block => ([calls[0].clone(), b], [Vec::new(), y.to_vec()]),
         _ => return None,
     };
     if joins[0].block == block {
         return None;
     }
-    let cost = insts.iter().filter(|&&inst| func.dfg.inst(inst).op != Opcode::Const).count();
+    let count =
+        |counts: fn(Opcode) -> bool| sides.iter().flatten().filter(|&&inst| counts(func.dfg.inst(inst).op)).count();
+    let (cost, stores) = (count(|op| !matches!(op, Opcode::Const | Opcode::Store)), count(|op| op == Opcode::Store));
     let differing = joins[0].args.iter().zip(&joins[1].args).filter(|(a, b)| a != b);
     let mut selects = 0;
     for (&a, _) in differing {
@@ -89,7 +97,8 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
         }
         selects += 1;
     }
-    (cost <= MAX_SIDES && selects <= MAX_SELECTS).then_some(ShortBranch { condition, sides: insts, joins })
+    let short = cost <= MAX_SIDES && stores <= MAX_STORES && selects <= MAX_SELECTS;
+    short.then_some(ShortBranch { condition, sides, joins })
 }
 
 /// One side of a branch, if it is cheap and ends with a jump: the jump with the arguments of the side's parameters, and the
@@ -101,8 +110,37 @@ fn side<'f>(func: &'f Function, cfg: &Cfg, from: Block, call: &BlockCall) -> Opt
     }
     let (&last, insts) = func.layout.insts(block).split_last()?;
     let Imm::Jump(join) = &func.dfg.inst(last).imm else { return None };
-    let cheap = insts.iter().all(|&inst| is_cheap(func.dfg.inst(inst).op));
-    (cheap && insts.len() <= 2 * MAX_SIDES && join.block != block).then(|| (join.clone(), insts))
+    let may_be_short = insts.len() <= 2 * MAX_SIDES + MAX_STORES && join.block != block;
+    let cheap = |&inst: &Inst| {
+        is_cheap(func.dfg.inst(inst).op)
+            || private_access(func, inst).is_some_and(|access| {
+                func.layout
+                    .insts(from)
+                    .iter()
+                    .rev()
+                    .take(LOOK_BACK)
+                    .any(|&other| private_access(func, other) == Some(access))
+            })
+    };
+    (may_be_short && insts.iter().all(cheap)).then(|| (join.clone(), insts))
+}
+
+/// How many instructions before a branch are searched for an access to the same address.
+const LOOK_BACK: usize = 64;
+
+/// The address and the type of a load from private memory or a store to it.
+fn private_access(func: &Function, inst: Inst) -> Option<(Value, Type)> {
+    let data = func.dfg.inst(inst);
+    let Imm::Mem(MemInfo { volatile: false, .. }) = data.imm else { return None };
+    let accessed = if data.op == Opcode::Load {
+        func.dfg.single_result(inst)?
+    } else if data.op == Opcode::Store {
+        data.args[1]
+    } else {
+        return None;
+    };
+    let pointer = data.args[0];
+    (func.dfg.ty(pointer).elem.space() == Some(Space::Private)).then(|| (pointer, func.dfg.ty(accessed)))
 }
 
 /// Whether an op takes a few cycles at most.
@@ -126,9 +164,22 @@ fn convert(func: &mut Function, block: Block, branch: &ShortBranch) {
     let Some(terminator) = func.layout.terminator(block) else { return };
     let loc = func.locs[terminator];
     func.layout.remove_inst(terminator);
-    for &inst in &branch.sides {
-        func.layout.remove_inst(inst);
-        func.layout.append_inst(block, inst);
+    for (side, insts) in branch.sides.iter().enumerate() {
+        for &inst in insts {
+            func.layout.remove_inst(inst);
+            let data = func.dfg.inst(inst);
+            if let (Opcode::Store, &Imm::Mem(mem)) = (data.op, &data.imm) {
+                let (pointer, new) = (data.args[0], data.args[1]);
+                let mut b = Builder::at_end(func, block);
+                b.set_loc(loc);
+                let old = b.load(b.ty(new), pointer, mem);
+                let [then, otherwise] = if side == 0 { [new, old] } else { [old, new] };
+                let stored = b.select(branch.condition, then, otherwise);
+                b.store(pointer, stored, mem);
+            } else {
+                func.layout.append_inst(block, inst);
+            }
+        }
     }
     let mut b = Builder::at_end(func, block);
     b.set_loc(loc);

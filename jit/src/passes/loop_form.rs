@@ -3,11 +3,12 @@
 //! - every loop has one *preheader* (its only predecessor from outside, whose only successor is the header) and one *latch* (the
 //!   only source of a back edge, which has no other successor);
 //! - all exits of a loop to one destination go through one block, which has no other predecessors;
-//! - a value that is defined in a loop and used outside is a parameter of the exit block (loop-closed form).
+//! - a value that is defined in a loop and used outside is a parameter of the exit block (loop-closed form), unless it is a constant.
 //!
 //! What the function computes does not change. Simplification of the control flow removes what a pass did not need.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers, Loop, LoopForest, LoopId};
+use clift_kir::clone::clone_inst;
 use clift_kir::ssa::SsaBuilder;
 use clift_kir::{Block, BlockCall, Builder, Function, Inst, Type, Value};
 use cranelift_entity::SecondaryMap;
@@ -136,6 +137,7 @@ pub(crate) fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     if loops.iter().next().is_none() {
         return;
     }
+    let entry = func.layout.entry().filter(|&entry| loops.innermost(entry).is_none());
     let graph = Frontiers::new(cfg);
     let mut ssa = SsaBuilder::new();
     let mut uses = Uses::default();
@@ -155,7 +157,14 @@ pub(crate) fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
             let values: Vec<Value> = func.dfg.params(home).iter().chain(results).copied().collect();
             for value in values {
                 let outside = uses.take(value, |block| !loops.contains(id, block));
-                if !outside.is_empty() {
+                if outside.is_empty() {
+                    continue;
+                }
+                if let Some(entry) = entry
+                    && func.dfg.as_const(value).is_some()
+                {
+                    repeat_constant(func, entry, value, &outside);
+                } else {
                     close_value(func, &graph, &mut ssa, &exits, (value, home), &outside, &mut uses);
                 }
             }
@@ -185,6 +194,19 @@ impl Uses {
             !take
         });
         found
+    }
+}
+
+/// Gives uses of a constant outside the loop where it is defined one in the entry block.
+fn repeat_constant(func: &mut Function, entry: Block, value: Value, outside: &[(Block, Inst)]) {
+    let (Some(inst), Some(last)) = (func.dfg.def_inst(value), func.layout.insts(entry).len().checked_sub(1)) else {
+        return;
+    };
+    let copy = clone_inst(func, inst, |operand| operand);
+    func.layout.insert_inst(entry, last, copy);
+    let copy = func.dfg.result(copy);
+    for &(_, inst) in outside {
+        func.dfg.map_uses(inst, |old| if old == value { copy } else { old });
     }
 }
 

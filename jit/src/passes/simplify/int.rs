@@ -224,6 +224,43 @@ fn compare_remainder(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) -> 
     Some(b.icmp(cond, bits, y))
 }
 
+/// Comparisons of extended values with one another, or with a constant, are those of the values: C compares bytes as `int`.
+fn compare_extended(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value, ty: Type) -> Option<Value> {
+    let extended = |b: &Builder<'_>, op| defined_by(b, x, op).map(|data| (op, data.args[0]));
+    let (op, narrow) = extended(b, Opcode::Zext).or_else(|| extended(b, Opcode::Sext))?;
+    let elem = b.ty(narrow).elem;
+    if elem.bits() == 1 {
+        return None;
+    }
+    let signed = op == Opcode::Sext;
+    let narrow_cond = if signed { cond } else { cond.unsigned() };
+    if let Some(other) = defined_by(b, y, op).map(|data| data.args[0]) {
+        return (b.ty(other).elem == elem).then(|| b.icmp(narrow_cond, narrow, other));
+    }
+    let constant = splat_bits(b, y)?;
+    let low = constant & elem.mask();
+    let unused = 64 - elem.bits();
+    let wide = if signed { ((low << unused) as i64 >> unused) as u64 & b.ty(x).elem.mask() } else { low };
+    let fits = wide == constant;
+    if fits {
+        let low = splat(b, b.ty(narrow), low);
+        return Some(b.icmp(narrow_cond, narrow, low));
+    }
+    if signed {
+        return None;
+    }
+    // No extended value is as large; as a signed number the constant may be negative.
+    let is_negative = constant & (b.ty(x).elem.mask() ^ b.ty(x).elem.mask() >> 1) != 0;
+    let holds = match cond {
+        IntCond::Eq => false,
+        IntCond::Ne | IntCond::Ult | IntCond::Ule => true,
+        IntCond::Ugt | IntCond::Uge => false,
+        IntCond::Slt | IntCond::Sle => !is_negative,
+        IntCond::Sgt | IntCond::Sge => is_negative,
+    };
+    Some(splat(b, ty, u64::from(holds)))
+}
+
 fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Option<Value> {
     let Imm::IntCond(cond) = *imm else { return None };
     let operand = b.ty(x);
@@ -239,7 +276,7 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
     {
         return Some(value);
     }
-    if let Some(value) = compare_remainder(b, cond, x, y) {
+    if let Some(value) = compare_remainder(b, cond, x, y).or_else(|| compare_extended(b, cond, x, y, ty)) {
         return Some(value);
     }
     // An extended Boolean compared with zero is the Boolean itself or its complement.
