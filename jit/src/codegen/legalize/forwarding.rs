@@ -22,11 +22,24 @@ use crate::target::machine::Machine;
 /// The most accesses whose addresses are on the stack at a time.
 const MAX_STORED: usize = 8;
 
+/// How many lanes are stored at a time. Their addresses are loaded first: processors predict badly that loads do not depend on the
+/// stores between them. More would not fit the scalar registers.
+const STORED_TOGETHER: usize = 8;
+
 /// The addresses of the lanes of a scattered access, which later accesses of the block share.
 pub(super) struct StoredAddresses {
     /// The vector of addresses and the mask of the old function; none if nothing refers to them any more.
     of: Option<(Value, Value)>,
     slot: Slot,
+}
+
+/// The addresses of the lanes of one access, on the stack.
+pub(super) struct LaneAddresses {
+    /// Where the first one is.
+    stored: Value,
+    /// Their type.
+    ty: Type,
+    count: u32,
 }
 
 /// The operations of updates.
@@ -125,7 +138,7 @@ impl Legalizer<'_> {
     }
 
     /// The addresses of the lanes of a scattered access to a private variable; those of inactive lanes are harmless.
-    pub(super) fn private_lane_addresses(&mut self, pointers: Value, mask: Value) -> Option<Vec<Value>> {
+    pub(super) fn private_lane_addresses(&mut self, pointers: Value, mask: Value) -> Option<LaneAddresses> {
         let vector = self.private_addresses.get(&pointers)?.clone();
         let ty = self.old.dfg.ty(pointers);
         let known =
@@ -146,23 +159,25 @@ impl Legalizer<'_> {
             self.private_lanes.push_back(StoredAddresses { of: Some((pointers, mask)), slot });
             slot
         });
-        let base = self.at().slot_addr(slot);
-        let address = |lane: u32| {
-            let place = self.displaced(base, u64::from(lane * Elem::I64.bytes()));
-            self.at().load(ty.lane(), place, MemInfo::aligned(Elem::I64.bytes()))
-        };
-        Some((0..ty.lanes()).map(address).collect())
+        Some(LaneAddresses { stored: self.at().slot_addr(slot), ty: ty.lane(), count: ty.lanes() })
+    }
+
+    /// The address of a lane. It is loaded where it is used, as scalar registers could not hold those of all lanes.
+    fn lane_address(&mut self, addresses: &LaneAddresses, lane: u32) -> Value {
+        let place = self.displaced(addresses.stored, u64::from(lane * Elem::I64.bytes()));
+        self.at().load(addresses.ty, place, MemInfo::aligned(Elem::I64.bytes()))
     }
 
     /// Updates lanes one after the other, if a scatter is the end of an update.
-    pub(super) fn update_private_lanes(&mut self, scatter: Inst, addresses: &[Value], mem: MemInfo) -> bool {
+    pub(super) fn update_private_lanes(&mut self, scatter: Inst, addresses: &LaneAddresses, mem: MemInfo) -> bool {
         let Some(&update) = self.updates.get(&scatter) else { return false };
         let Some((loaded, other)) = loaded_operand(self.old, update) else { return false };
         let data = self.old.dfg.inst(update);
         let ty = self.old.dfg.ty(self.old.dfg.result(update)).lane();
         let other = self.get(data.args[other]);
         let others = self.lanes(&other);
-        for (&address, &other) in addresses.iter().zip(&others) {
+        for (lane, &other) in (0..addresses.count).zip(&others) {
+            let address = self.lane_address(addresses, lane);
             let old = self.load_value(ty, address, mem);
             let other = SplitValue::scalar(ty, other);
             let operands = if loaded == 0 { [old, other] } else { [other, old] };
@@ -191,23 +206,36 @@ impl Legalizer<'_> {
     }
 
     /// Loads lanes. Words are loaded as floats, which vectors are made of without passing through scalar registers.
-    pub(super) fn load_private_lanes(&mut self, ty: Type, addresses: &[Value], mem: MemInfo) -> SplitValue {
-        let float = match carrier(ty.elem) {
-            Elem::I32 => Elem::F32,
-            Elem::I64 => Elem::F64,
-            _ => return self.load_lanes(ty, addresses, mem),
+    pub(super) fn load_private_lanes(&mut self, ty: Type, addresses: &LaneAddresses, mem: MemInfo) -> SplitValue {
+        let loaded = match carrier(ty.elem) {
+            Elem::I32 => ty.with_elem(Elem::F32),
+            Elem::I64 => ty.with_elem(Elem::F64),
+            _ => ty,
         };
-        let lanes = self.load_lanes(ty.with_elem(float), addresses, mem);
-        self.bitcast(&lanes, ty)
+        let (lane_type, chunk) = (self.part_type(loaded.elem, 1), self.caps.part_lanes(loaded));
+        let numbers: Vec<u32> = (0..addresses.count).collect();
+        let parts = numbers.chunks(chunk as usize).flat_map(|numbers| {
+            let load = |&lane: &u32| {
+                let address = self.lane_address(addresses, lane);
+                self.at().load(lane_type, address, mem)
+            };
+            let lanes: Vec<Value> = numbers.iter().map(load).collect();
+            self.join_lanes(loaded, &lanes).parts
+        });
+        let lanes = SplitValue { ty: loaded, chunk, parts: parts.collect() };
+        if loaded == ty { lanes } else { self.bitcast(&lanes, ty) }
     }
 
     /// Stores lanes. Pairs of integers are extracted together.
-    pub(super) fn store_private_lanes(&mut self, addresses: &[Value], value: &SplitValue, mem: MemInfo) {
-        if value.ty.elem.is_float() {
-            let integers = self.bitcast(value, value.ty.as_int());
-            self.store_lanes(addresses, &integers, mem);
-        } else {
-            self.store_lanes(addresses, value, mem);
+    pub(super) fn store_private_lanes(&mut self, addresses: &LaneAddresses, value: &SplitValue, mem: MemInfo) {
+        let value = if value.ty.elem.is_float() { &self.bitcast(value, value.ty.as_int()) } else { value };
+        let numbers: Vec<u32> = (0..addresses.count).collect();
+        for numbers in numbers.chunks(STORED_TOGETHER) {
+            let ready: Vec<Value> = numbers.iter().map(|&number| self.lane_address(addresses, number)).collect();
+            for (&number, address) in numbers.iter().zip(ready) {
+                let lane = self.lane(value, number);
+                self.at().store(address, lane, mem);
+            }
         }
     }
 }
