@@ -16,7 +16,7 @@
 //! is what this is for, is two selects: later passes see what is stored, and masked stores would not be forwarded to loads.
 //!
 //! **Cost model.** The two sides may have [`MAX_SIDES`] instructions in all, none of them a division, a root or a function, besides
-//! [`MAX_STORES`] stores, and [`MAX_SELECTS`] values may depend on the branch. Cold blocks, branches that are there to skip work (`pack_any`), and choices
+//! [`MAX_STORES`] stores, and [`MAX_SELECTS`] values may depend on the branch. Cold sides, branches that are there to skip work (`pack_any`), and choices
 //! between pointers, whose origin passes on memory want to see, stay.
 
 use clift_kir::analysis::Cfg;
@@ -73,11 +73,12 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
     let Imm::Branch(calls) = &data.imm else { return None };
     let condition = data.args[0];
     let skips_work = func.dfg.def_inst(condition).is_some_and(|inst| func.dfg.inst(inst).op == Opcode::PackAny);
-    if calls[0].block == calls[1].block || skips_work {
+    if skips_work {
         return None;
     }
     let sides = [side(func, cfg, block, &calls[0]), side(func, cfg, block, &calls[1])];
     let (joins, sides) = match sides {
+        _ if calls[0].block == calls[1].block => (*calls.clone(), Default::default()),
         [Some((a, x)), Some((b, y))] if a.block == b.block => ([a, b], [x.to_vec(), y.to_vec()]),
         [Some((a, x)), _] if a.block == calls[1].block => ([a, calls[1].clone()], [x.to_vec(), Vec::new()]),
         [_, Some((b, y))] if b.block == calls[0].block => ([calls[0].clone(), b], [Vec::new(), y.to_vec()]),
@@ -105,7 +106,8 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
 /// instructions.
 fn side<'f>(func: &'f Function, cfg: &Cfg, from: Block, call: &BlockCall) -> Option<(BlockCall, &'f [Inst])> {
     let block = call.block;
-    if *cfg.preds(block) != [from] || block == from || !call.args.is_empty() || func.layout.is_cold(block) {
+    let is_rare = func.layout.is_cold(block) && !func.layout.is_cold(from);
+    if *cfg.preds(block) != [from] || block == from || !call.args.is_empty() || is_rare {
         return None;
     }
     let (&last, insts) = func.layout.insts(block).split_last()?;

@@ -1,10 +1,11 @@
 //! Control-flow simplification: removes unreachable blocks, turns branches with a known outcome into jumps, merges chains of
-//! blocks, and threads jumps through empty blocks.
+//! blocks, threads jumps through empty blocks, and finds blocks that are not cold after all.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::ssa::remove_trivial_params;
 use clift_kir::{Block, BlockCall, Function, Imm, Value};
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
 use super::Changed;
 use super::util::{Replacements, set_jump};
@@ -15,6 +16,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     loop {
         let mut again = fold_branches(func);
         again |= remove_unreached(func);
+        again |= clear_cold(func);
         again |= thread_empty(func);
         again |= remove_trivial_params(func);
         again |= merge_chains(func);
@@ -49,6 +51,27 @@ fn fold_branches(func: &mut Function) -> bool {
         if let Some(call) = target {
             set_jump(func, inst, call);
             changed = true;
+        }
+    }
+    changed
+}
+
+/// A block that is not cold leads to one that is not: if all its targets are cold, because a pass has found out that the others are
+/// never reached, they are executed as often as it is.
+fn clear_cold(func: &mut Function) -> bool {
+    let mut warm: Vec<Block> = func.layout.blocks().iter().copied().filter(|&b| !func.layout.is_cold(b)).collect();
+    if warm.len() == func.layout.blocks().len() {
+        return false;
+    }
+    let mut changed = false;
+    while let Some(block) = warm.pop() {
+        let targets: SmallVec<[Block; 2]> = func.successors(block).collect();
+        if targets.iter().all(|&target| func.layout.is_cold(target)) {
+            changed |= !targets.is_empty();
+            for target in targets {
+                func.layout.clear_cold(target);
+                warm.push(target);
+            }
         }
     }
     changed
