@@ -1,6 +1,6 @@
 //! Selects and lane movements.
 
-use clift_kir::{Builder, Imm, InstData, Opcode, Type, Value};
+use clift_kir::{Builder, Imm, InstData, IntCond, Opcode, Type, Value};
 
 use super::{defined_by, splat_bits};
 
@@ -51,7 +51,26 @@ fn select(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
             _ => None,
         };
     }
-    None
+    minimum(b, cond, then, otherwise, ty)
+}
+
+/// The minimum or maximum of two integers, as the operands of a comparison that chooses between them.
+fn minimum(b: &mut Builder<'_>, cond: Value, then: Value, otherwise: Value, ty: Type) -> Option<Value> {
+    let test = defined_by(b, cond, Opcode::Icmp).filter(|_| ty.is_int() && !ty.is_bool())?;
+    let Imm::IntCond(cond) = test.imm else { return None };
+    let cond = match *test.args.as_slice() {
+        [x, y] if (x, y) == (then, otherwise) => cond,
+        [x, y] if (y, x) == (then, otherwise) => cond.swapped(),
+        _ => return None,
+    };
+    let op = match cond {
+        IntCond::Slt | IntCond::Sle => Opcode::Smin,
+        IntCond::Sgt | IntCond::Sge => Opcode::Smax,
+        IntCond::Ult | IntCond::Ule => Opcode::Umin,
+        IntCond::Ugt | IntCond::Uge => Opcode::Umax,
+        IntCond::Eq | IntCond::Ne => return None,
+    };
+    Some(b.int2(op, then, otherwise))
 }
 
 fn extract(b: &mut Builder<'_>, vector: Value, lane: u32) -> Option<Value> {

@@ -218,25 +218,74 @@ fn generate(seed: u64) -> Module {
     module
 }
 
-/// A loop over elements.
+/// The ops of reductions, and one that is none.
+const REDUCTIONS: [Opcode; 11] = [
+    Opcode::Iadd,
+    Opcode::Isub,
+    Opcode::Imul,
+    Opcode::And,
+    Opcode::Or,
+    Opcode::Xor,
+    Opcode::Smin,
+    Opcode::Smax,
+    Opcode::Umin,
+    Opcode::Umax,
+    Opcode::UaddSat,
+];
+
+/// A loop over elements, which stores some or combines some.
 fn row_loop(mut kernel: Kernel<'_>, rng: &mut Rng, (zero, count): (Value, Value)) {
     let [body, exit]: [Block; 2] = [kernel.b.func.append_block(), kernel.b.func.append_block()];
+    let combined = if kernel.ty.is_int() { rng.below(3) } else { 0 };
+    let starts: Vec<Value> = (0..combined).map(|number| kernel.shared[number]).collect();
     let none = kernel.b.icmp(IntCond::Eq, zero, count);
-    kernel.b.branch(none, BlockCall::new(exit, &[]), BlockCall::new(body, &[zero]));
+    let into: Vec<Value> = [zero].into_iter().chain(starts.iter().copied()).collect();
+    kernel.b.branch(none, BlockCall::new(exit, &starts), BlockCall::new(body, &into));
     let counter = kernel.b.func.dfg.append_param(body, Type::I64);
+    let ty = kernel.ty;
+    let mut running: Vec<Value> = (0..combined).map(|_| kernel.b.func.dfg.append_param(body, ty)).collect();
     kernel.b.switch_to(body);
     kernel.counter = Some(counter);
-    for _ in 0..1 + rng.below(2) {
+    for value in &mut running {
+        *value = combine(&mut kernel, rng, *value);
+    }
+    for _ in 0..usize::from(combined == 0) + rng.below(2) {
         let value = expression(rng, kernel.ty, 3);
-        let value = kernel.value(&value, 0);
+        let mut value = kernel.value(&value, 0);
+        if let Some(&seen) = running.first().filter(|_| rng.below(4) == 0) {
+            value = kernel.b.int2(Opcode::Xor, value, seen);
+        }
         store(&mut kernel, rng.below(2), &mut vec![(rng.below(2) as i64, value)]);
     }
     let one = kernel.b.iconst(Type::I64, 1);
     let next = kernel.b.int2(Opcode::Iadd, counter, one);
     let ended = kernel.b.icmp(IntCond::Eq, next, count);
-    kernel.b.branch(ended, BlockCall::new(exit, &[]), BlockCall::new(body, &[next]));
+    let around: Vec<Value> = [next].into_iter().chain(running.iter().copied()).collect();
+    kernel.b.branch(ended, BlockCall::new(exit, &running), BlockCall::new(body, &around));
+    let results: Vec<(i64, Value)> =
+        (0..combined).map(|number| (number as i64, kernel.b.func.dfg.append_param(exit, ty))).collect();
     kernel.b.switch_to(exit);
+    kernel.counter = None;
+    store(&mut kernel, 0, &mut results.clone());
     kernel.b.ret(&[]);
+}
+
+/// A running value combined with what an iteration computes, perhaps under a condition.
+fn combine(kernel: &mut Kernel<'_>, rng: &mut Rng, before: Value) -> Value {
+    let value = expression(rng, kernel.ty, 2);
+    let value = kernel.value(&value, 0);
+    let op = rng.pick(&REDUCTIONS);
+    let exchanged = op != Opcode::Isub && rng.below(2) == 0;
+    let [x, y] = if exchanged { [value, before] } else { [before, value] };
+    let after = kernel.b.int2(op, x, y);
+    if rng.below(2) == 0 {
+        return after;
+    }
+    let test = expression(rng, kernel.ty, 1);
+    let test = kernel.value(&test, 0);
+    let condition = kernel.b.icmp(rng.pick(&[IntCond::Ult, IntCond::Sgt, IntCond::Ne]), test, kernel.shared[1]);
+    let [then, otherwise] = if rng.below(2) == 0 { [after, before] } else { [before, after] };
+    kernel.b.select(condition, then, otherwise)
 }
 
 fn launch(rng: &mut Rng, ty_bytes: u32) -> Launch {

@@ -24,6 +24,8 @@
 //! Loads move to the start of the four iterations, and stores to their end. No access that they pass may be to the same memory:
 //! either it cannot be, or a test before the loop shows for the iterations to come that it is not.
 
+mod reductions;
+
 use clift_kir::analysis::{Loop, LoopId};
 use clift_kir::clone::clone_inst;
 use clift_kir::dfg::ValueDef;
@@ -33,6 +35,7 @@ use clift_kir::{
 };
 use rustc_hash::FxHashMap;
 
+use self::reductions::Reduction;
 use super::normalize::{self, NormalForm, Several};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
@@ -108,8 +111,8 @@ fn run_within(
 /// Loops of several iterations: the number of each, its block, and what it executes.
 type SeveralLoops = Vec<(usize, Block, Several)>;
 
-/// Executes several iterations at once of those loops of a kernel with one lane that store a row and that `accepts` takes by their
-/// numbers. Returns the kernel, and the block of several iterations of each loop with its number.
+/// Executes several iterations at once of those loops of a kernel with one lane that store a row, or reduce one to an integer, and that
+/// `accepts` takes by their numbers. Returns the kernel, and the block of several iterations of each loop with its number.
 pub(crate) fn run_one_lane(normal: &NormalForm, accepts: impl Fn(usize) -> bool) -> Option<(Function, SeveralLoops)> {
     let loops = normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data));
     let divergence = normal.divergence(1, true);
@@ -117,7 +120,8 @@ pub(crate) fn run_one_lane(normal: &NormalForm, accepts: impl Fn(usize) -> bool)
     let mut func = normal.func.clone();
     let mut blocks = Vec::new();
     for (number, plan) in plans.enumerate() {
-        if plan.rows.iter().any(|row| row.is_store) && accepts(number) {
+        let gains = !plan.reductions.is_empty() || plan.rows.iter().any(|row| row.is_store);
+        if gains && accepts(number) {
             blocks.extend(plan.apply(&mut func).map(|(block, several)| (number, block, several)));
         }
     }
@@ -375,6 +379,8 @@ struct RowPlan {
     tests: Vec<(Access, Access)>,
     /// Indices that a test has to find not to wrap.
     extended: Vec<ExtendedIndex>,
+    /// The reductions of the loop, if the kernel has one lane.
+    reductions: Vec<Reduction>,
 }
 
 impl RowPlan {
@@ -464,7 +470,8 @@ impl RowPlan {
         }
         let possible = !rows.is_empty() && extended.len() <= MAX_EXTENSIONS;
         let piece_bytes = piece_bytes as u32;
-        possible.then_some(RowPlan { counted, iterations, piece_bytes, single, rows, tests, extended })
+        let reductions = if single { Reduction::all(func, &counted) } else { Vec::new() };
+        possible.then_some(RowPlan { counted, iterations, piece_bytes, single, rows, tests, extended, reductions })
     }
 
     /// Inserts the loop of several iterations before the loop, which remains for the rest. Returns its block.
@@ -504,12 +511,18 @@ impl RowPlan {
             })
             .collect();
         let done = func.dfg.append_param(several, Type::I64);
+        let mut accumulators = Vec::new();
         let mut at = Builder::at_end(func, preheader);
         let zero = at.iconst(Type::I64, 0);
-        let into: Vec<Value> = edge.args.iter().copied().chain([zero]).collect();
+        let mut into: Vec<Value> = edge.args.iter().copied().chain([zero]).collect();
+        for reduction in &self.reductions {
+            let start = reduction.start(&mut at, self.iterations as u32);
+            into.push(start);
+            accumulators.push(at.func.dfg.append_param(several, at.ty(start)));
+        }
         at.branch(possible, BlockCall::new(several, &into), edge);
         let mut exit = func.dfg.targets(branch)[leaves].clone();
-        let stores = self.iterations(func, several, (&starts, done), &mut values, &mut exit.args);
+        let stores = self.iterations(func, several, (&starts, done), &mut accumulators, &mut values, &mut exit.args);
         for (row, (start, stored)) in self.rows.iter().zip(starts.iter().zip(stores)) {
             if row.is_store {
                 self.store(func, several, row, (*start, done), &stored);
@@ -522,9 +535,17 @@ impl RowPlan {
         let mut at = Builder::at_end(func, several);
         let four = at.iconst(Type::I64, self.iterations);
         let more = at.int2(Opcode::Iadd, done, four);
-        let around: Vec<Value> = args.iter().copied().chain([more]).collect();
+        let around: Vec<Value> = args.iter().copied().chain([more]).chain(accumulators.iter().copied()).collect();
         at.branch(again, BlockCall::new(several, &around), BlockCall::new(rest, &[]));
         let mut at = Builder::at_end(func, rest);
+        let mut args = args;
+        for (reduction, &accumulated) in self.reductions.iter().zip(&accumulators) {
+            let before = values[&reduction.param];
+            let after = reduction.finish(&mut at, before, accumulated);
+            for arg in args.iter_mut().chain(&mut exit.args).filter(|arg| **arg == before) {
+                *arg = after;
+            }
+        }
         let ended = at.icmp(IntCond::Eq, counter, limit);
         at.branch(ended, exit, BlockCall::new(body, &args));
         Some((several, Several { iterations: self.iterations as u32, rest: body, at_most: None }))
@@ -616,13 +637,15 @@ impl RowPlan {
         made
     }
 
-    /// Copies the iterations into a block. `values` has the parameters' values before them, and after them; `exit` becomes what the
-    /// last one passes to the loop's exit. Returns the values that each row's store has in the iterations.
+    /// Copies the iterations into a block. `values` has the parameters' values before them, and after them, except that reductions
+    /// keep theirs and change `accumulators`; `exit` becomes what the last one passes to the loop's exit. Returns the values that each
+    /// row's store has in the iterations.
     fn iterations(
         &self,
         func: &mut Function,
         block: Block,
         (starts, done): (&[Value], Value),
+        accumulators: &mut [Value],
         values: &mut FxHashMap<Value, Value>,
         exit: &mut [Value],
     ) -> Vec<Vec<Value>> {
@@ -636,10 +659,13 @@ impl RowPlan {
         let mut stored: Vec<Vec<Value>> = vec![Vec::new(); self.rows.len()];
         let insts: Vec<Inst> = func.layout.insts(body).to_vec();
         let params: Vec<Value> = func.dfg.params(body).to_vec();
+        let mut contributions: Vec<Vec<Value>> = vec![Vec::new(); self.reductions.len()];
         for iteration in 0..self.iterations as usize {
             for &inst in &insts {
                 let data = func.dfg.inst(inst);
-                if data.op.info().effects == Effects::Terminator {
+                if data.op.info().effects == Effects::Terminator
+                    || self.reductions.iter().any(|reduction| reduction.contains(func, inst))
+                {
                     continue;
                 }
                 if let Some(elements) = loaded.get(&inst) {
@@ -654,6 +680,12 @@ impl RowPlan {
                         values.insert(old, new);
                     }
                 }
+            }
+            for (reduction, contributions) in self.reductions.iter().zip(&mut contributions) {
+                let mut at = Builder::at_end(func, block);
+                let value = |value: Value| values.get(&value).copied().unwrap_or(value);
+                contributions.push(reduction.contribution(&mut at, value));
+                values.insert(reduction.next, values[&reduction.param]);
             }
             if iteration + 1 == self.iterations as usize {
                 for arg in &mut *exit {
@@ -670,6 +702,11 @@ impl RowPlan {
                 })
                 .collect();
             values.extend(params.iter().copied().zip(next));
+        }
+        for ((reduction, contributions), accumulated) in self.reductions.iter().zip(contributions).zip(accumulators) {
+            let mut at = Builder::at_end(func, block);
+            let more = at.vec(&contributions);
+            *accumulated = reduction.combine(&mut at, *accumulated, more);
         }
         stored
     }
