@@ -3,7 +3,7 @@
 //! reports; what else has to hold is asserted. `cargo xtask models` runs them.
 //!
 //! - `pool::models`: how workers sleep, are woken, reserve room for kernels, help and leave;
-//! - `enqueue::models`: how threads find the small children of a family, and when it has none;
+//! - `enqueue::models`: how threads find the small children of a family, when it has none, and how small children wait for events;
 //! - `graph::models`: counters of dependencies, statuses, and who is told of an end.
 //!
 //! Memory is modelled as well: a relaxed load may return any value that the orderings permit. Nothing is copied: workers are those of the pool.

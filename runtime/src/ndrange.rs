@@ -199,19 +199,27 @@ pub struct LocalSizeLimits {
 /// different times, if groups are larger than the caches, and if last groups are smaller. Dimensions are decided one after the
 /// other, x first, because work-items along x share packs, and consecutive groups along x form runs.
 pub fn choose_local_size(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3] {
-    // Applications repeat launches, and the search takes microseconds, so the latest result is kept.
+    // Applications repeat launches, and the search takes microseconds, so the latest results are kept.
     thread_local! {
-        static LATEST: Cell<Option<Choice>> = const { Cell::new(None) };
+        static LATEST: [Cell<Option<Choice>>; LATEST_CHOICES] = const { [const { Cell::new(None) }; LATEST_CHOICES] };
     }
-    if let Some(latest) = LATEST.get()
-        && (latest.dims, latest.global_size, &latest.limits) == (dims, global_size, limits)
-    {
-        return latest.local_size;
-    }
-    let local_size = search(dims, global_size, limits);
-    LATEST.set(Some(Choice { dims, global_size, limits: *limits, local_size }));
-    local_size
+    let [x, y, z] = global_size;
+    let place = (x ^ y.rotate_left(3) ^ z.rotate_left(6) ^ limits.preferred_multiple) as usize % LATEST_CHOICES;
+    LATEST.with(|latest| {
+        let latest = &latest[place];
+        if let Some(choice) = latest.get()
+            && (choice.dims, choice.global_size, &choice.limits) == (dims, global_size, limits)
+        {
+            return choice.local_size;
+        }
+        let local_size = search(dims, global_size, limits);
+        latest.set(Some(Choice { dims, global_size, limits: *limits, local_size }));
+        local_size
+    })
 }
+
+/// Number of results of searches that a thread keeps.
+const LATEST_CHOICES: usize = 32;
 
 /// Arguments and result of a search.
 #[derive(Clone, Copy)]

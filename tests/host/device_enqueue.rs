@@ -318,6 +318,75 @@ fn a_failed_event_fails_what_waits() {
     assert!(event.command_execution_status().map_or(true, |status| status.0 < 0));
 }
 
+/// A graph of 200 children with events, in which each waits for up to three of the 16 before it and for a user event, and may have a
+/// child itself. `out[i]` is 1 after child `i`, or -2 if it came before one of its predecessors. `set` is how the user event of those
+/// whose number is a multiple of 50 gets its status; that of the others is set by a child.
+fn graph(set: &str) -> String {
+    format!(
+        "int before(int i, int n) {{ return i - 1 - (i * 7 + n * 5 + (i >> 3)) % 16; }}
+    void node(global int *out, int i) {{
+        int r = 1;
+        for (int n = 0; n < i % 4; n++) if (before(i, n) >= 0 && out[before(i, n)] != 1) r = -2;
+        out[i] = r;
+    }}
+    kernel void k(global int *out) {{
+        queue_t q = get_default_queue();
+        clk_event_t events[200], start = create_user_event(), other = create_user_event();
+        for (int i = 0; i < 200; i++) {{
+            clk_event_t list[4];
+            int count = 1;
+            list[0] = i % 50 == 0 ? other : start;
+            for (int n = 0; n < i % 4; n++) if (before(i, n) >= 0) list[count++] = events[before(i, n)];
+            if (i % 5)
+                enqueue_kernel(q, i % 3, ndrange_1D(1), count, list, events + i, ^{{ node(out, i); }});
+            else
+                enqueue_kernel(q, i % 3, ndrange_1D(1), count, list, events + i, ^{{
+                    enqueue_kernel(q, CLK_ENQUEUE_FLAGS_WAIT_KERNEL, ndrange_1D(1), ^{{ node(out, i); }});
+                }});
+        }}
+        enqueue_kernel(q, CLK_ENQUEUE_FLAGS_WAIT_KERNEL, ndrange_1D(1), ^{{
+            set_user_event_status(start, CL_COMPLETE);
+            release_event(start);
+            {set}
+        }});
+        for (int i = 0; i < 200; i++) release_event(events[i]);
+    }}"
+    )
+}
+
+#[test]
+fn children_wait_for_children() {
+    let device = OnDevice::new(None);
+    for _ in 0..10 {
+        let (out, event) =
+            device.run(&graph("set_user_event_status(other, CL_COMPLETE); release_event(other);"), "", 1, 200);
+        assert_eq!(out, [1; 200]);
+        assert_eq!(event.command_execution_status().expect("a status").0, CL_SUCCESS);
+    }
+}
+
+#[test]
+fn a_failed_event_fails_all_that_wait_for_it_in_turn() {
+    let before = |i: usize, n: usize| (i as isize) - 1 - ((i * 7 + n * 5 + (i >> 3)) % 16) as isize;
+    let mut expected = vec![1; 200];
+    for i in 0..200 {
+        let fails = |n| usize::try_from(before(i, n)).is_ok_and(|before| expected[before] == UNSET);
+        if i % 50 == 0 || (0..i % 4).any(fails) {
+            expected[i] = UNSET;
+        }
+    }
+    // The last one gets its status when it is released.
+    for set in ["set_user_event_status(other, -5); release_event(other);", "release_event(other);"] {
+        // The device queue gets back what the first launches have taken.
+        let device = OnDevice::new(Some(1 << 19));
+        for _ in 0..5 {
+            let (out, event) = device.run(&graph(set), "", 1, 200);
+            assert_eq!(out, expected);
+            assert!(event.command_execution_status().map_or(true, |status| status.0 < 0));
+        }
+    }
+}
+
 #[test]
 fn a_failed_child_fails_its_ancestors() {
     // A child of a child accesses no object; what waits for its end does not begin, and the other children are executed.
@@ -413,6 +482,28 @@ fn profiling_is_captured() {
     // CL_PROFILING_COMMAND_COMPLETE
     let bytes = cl3::event::get_event_profiling_data(event.get(), 0x1284).expect("a time");
     assert!(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")) > end);
+}
+
+#[test]
+fn profiling_of_small_children_is_captured() {
+    let source = "kernel void k(global int *out) {
+        queue_t q = get_default_queue();
+        global ulong *times = (global ulong *)out;
+        for (int i = 0; i < 100; i++) {
+            clk_event_t done;
+            enqueue_kernel(q, i % 2, ndrange_1D(1), 0, NULL, &done, ^{
+                int sum = 0;
+                for (int j = 0; j < 1000; j++) sum += out[400 + (sum & 1)];
+                out[400] = sum & 1;
+            });
+            capture_event_profiling_info(done, CLK_PROFILING_COMMAND_EXEC_TIME, times + 2 * i);
+            enqueue_kernel(q, CLK_ENQUEUE_FLAGS_NO_WAIT, ndrange_1D(1), 1, &done, NULL, ^{
+                out[402 + i] = times[2 * i] > 0 && times[2 * i + 1] >= times[2 * i] && times[2 * i] < 60000000000UL;
+            });
+            release_event(done);
+        }
+    }";
+    assert_eq!(results(source, 1, 502)[402..], [1; 100]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::family::{Family, INLINE_ARGS, SmallChild};
 use super::queue::{DeviceQueue, Share};
+use super::waiting::WaitingChild;
 use super::{Child, Enqueuing, after_group};
 use crate::graph::{self, Dependency, Event, KeepAlive, Node, WaitList, Work};
 use crate::launch::{ArgBlock, Launch, Running};
@@ -48,13 +49,21 @@ pub(super) struct Parent<'a> {
 impl ChildCommand<'_> {
     /// Whether the kernel is a small child of its family.
     fn is_small(&self, parent: Parent<'_>, launch: &ChildLaunch) -> bool {
-        let waits = self.waits.iter().any(|event| event.status() != crate::status::COMPLETE);
-        // Each command is in a trace.
-        if self.wants_event || waits || trace::is_enabled() {
+        let kernel = &parent.enqueuing.shared.kernels.list[launch.kernel as usize];
+        let node = parent.running.node();
+        // An event ends after the children. Termination finds only commands. Each command is in a trace.
+        if self.wants_event && kernel.enqueues
+            || self.has_to_wait() && node.termination().is_some()
+            || trace::is_enabled()
+        {
             return false;
         }
-        let cost = &parent.enqueuing.shared.kernels.list[launch.kernel as usize].cost;
-        Running::is_of_one_thread(&launch.nd, cost, parent.running.node().pool.size())
+        Running::is_of_one_thread(&launch.nd, &kernel.cost, node.pool.size())
+    }
+
+    /// Whether it waits for events that have not ended, or have failed.
+    fn has_to_wait(&self) -> bool {
+        self.waits.iter().any(|event| event.status() != crate::status::COMPLETE)
     }
 }
 
@@ -67,7 +76,7 @@ pub(super) fn enqueue_kernel(
     let Parent { running, enqueuing, family } = parent;
     let bytes = COMMAND_BYTES + launch.args.len() as u64;
     let ChildLaunch { kernel, nd, args, local_arg_bytes } = if command.is_small(parent, &launch) {
-        return enqueue_small(parent, command.queue, command.begin, launch, bytes);
+        return enqueue_small(parent, &command, launch, bytes);
     } else {
         launch
     };
@@ -98,26 +107,44 @@ pub(super) fn enqueue_marker(parent: Parent<'_>, command: ChildCommand<'_>) -> R
 /// Adds a small child to its family.
 fn enqueue_small(
     parent: Parent<'_>,
-    queue: &DeviceQueue,
-    begin: Begin,
+    command: &ChildCommand<'_>,
     launch: ChildLaunch,
     bytes: u64,
 ) -> Result<Enqueued, i16> {
     let Parent { running, enqueuing, family } = parent;
+    let queue = command.queue;
     let is_default = enqueuing.shared.default_queue.as_deref().is_some_and(|default| ptr::eq(default, queue));
     let handle = if is_default { None } else { queue.handle() };
     if !queue.reserve(bytes) {
         return Err(status::DEVICE_QUEUE_FULL);
     }
-    let ChildLaunch { kernel, nd, args, local_arg_bytes } = launch;
-    let child = SmallChild { kernel, nd, args, local_arg_bytes, bytes, queue: handle };
-    family.count(running);
-    match begin {
-        Begin::AtOnce => family.begin(child, crate::status::COMPLETE),
-        Begin::AfterKernel => running.hold_back(Child::Small(Box::new(child))),
-        Begin::AfterWorkGroup => after_group(Child::Small(Box::new(child))),
+    let (mut event, mut number) = (None, 0);
+    if command.wants_event {
+        let node = event.insert(Arc::new(Node::small_child(family.ancestor())));
+        let Some(inserted) = enqueuing.shared.events.insert(Event(node.clone())) else {
+            queue.give_back(bytes);
+            return Err(status::EVENT_ALLOCATION_FAILURE);
+        };
+        number = inserted;
     }
-    Ok(Enqueued { status: status::SUCCESS, event: 0 })
+    let ChildLaunch { kernel, nd, args, local_arg_bytes } = launch;
+    let child = SmallChild { kernel, nd, args, local_arg_bytes, bytes, queue: handle, event };
+    family.count(running);
+    if command.has_to_wait() {
+        let child = WaitingChild::new(family.clone(), child, &command.waits);
+        match command.begin {
+            Begin::AtOnce => child.predecessor_ended(crate::status::COMPLETE),
+            Begin::AfterKernel => running.hold_back(Child::Waiting(child)),
+            Begin::AfterWorkGroup => after_group(Child::Waiting(child)),
+        }
+    } else {
+        match command.begin {
+            Begin::AtOnce => family.begin(child, crate::status::COMPLETE),
+            Begin::AfterKernel => running.hold_back(Child::Small(Box::new(child))),
+            Begin::AfterWorkGroup => after_group(Child::Small(Box::new(child))),
+        }
+    }
+    Ok(Enqueued { status: status::SUCCESS, event: number })
 }
 
 /// Enqueues a child that is a command.

@@ -1,13 +1,13 @@
-//! A family: a command and its descendants, as long as they have no event. Its *small* members are executed without a command of
-//! their own.
+//! A family: a command and its descendants, as long as no event of a kernel that enqueues is between them. Its *small* members are
+//! executed without a command of their own.
 //!
-//! A child is small if nothing but its flag keeps it from beginning, nobody can ask about it, and it is the work of one thread. Such
-//! a child is a record ([`SmallChild`]) in the lists of its family ([`Pending`]). While there are any, the family is a job of the
+//! A child is small if it is the work of one thread, and has no event or no children. Such a child is a record ([`SmallChild`]) in the lists of its family ([`Pending`]). While there are any, the family is a job of the
 //! pool, as a launch is that other threads may join: each thread that takes the job executes children until it finds none
 //! ([`work`]). What a launch needs is set up once per thread and kernel, and the command's count of children changes only when the
-//! first small child is added or the last one has ended.
+//! first small child is added or the last one has ended. The event of a small child is a node of the graph without work, which the
+//! thread ends.
 //!
-//! Not here: which children are small ([`super::child`]).
+//! Not here: which children are small ([`super::child`]); how they wait ([`super::waiting`]).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::pending::Pending;
 use super::queue::DeviceQueue;
 use super::{Enqueuing, Shared};
-use crate::graph::{Ended, Node};
+use crate::graph::{self, Ended, Node, Timestamp};
 use crate::launch::{ArgBlock, Launch, PrintfSink, Running};
 use crate::ndrange::NdRange;
 use crate::{pool, status};
@@ -36,6 +36,8 @@ pub(crate) struct SmallChild {
     pub(super) bytes: u64,
     /// The queue; `None` for the default one.
     pub(super) queue: Option<Arc<DeviceQueue>>,
+    /// Its event, if it has one.
+    pub(super) event: Option<Arc<Node>>,
 }
 
 impl SmallChild {
@@ -44,6 +46,13 @@ impl SmallChild {
         launch.nd = self.nd;
         launch.args.bytes_mut().copy_from_slice(&self.args);
         launch.local_arg_bytes = self.local_arg_bytes;
+    }
+
+    /// Ends its event.
+    fn end_event(self, status: i32) {
+        if let Some(node) = self.event {
+            graph::finish(Ended { node, status, retired: None }, |_| false);
+        }
     }
 }
 
@@ -81,9 +90,11 @@ impl Family {
         if status < status::COMPLETE {
             self.give_back(&child);
             self.ancestor.member_failed(status::WAIT_LIST_FAILED);
-            // The launch that has enqueued it has not ended yet, so this does not end the family.
-            let ended = self.discount(1);
-            debug_assert!(ended.is_none(), "the parent is a member or the ancestor");
+            child.end_event(status::WAIT_LIST_FAILED);
+            if let Some(ended) = self.discount(1) {
+                // The launch that has enqueued it has ended before an event that it waited for.
+                graph::finish(ended, |_| false);
+            }
         } else if self.children.add(pool::place(), child) {
             self.ancestor.pool.get().offer_family(self.clone());
         }
@@ -143,24 +154,29 @@ pub(crate) fn work(family: &Arc<Family>, mut go_on: impl FnMut() -> bool) -> Opt
             family.ancestor.pool.get().offer_family(family.clone());
         }
         let Some(child) = child else { break };
+        let mut outcome = status::COMPLETE;
         if !family.ancestor.is_terminated() {
+            if let Some(event) = &child.event {
+                event.record(Timestamp::Start);
+            }
             let index = launches.iter().position(|(kernel, _)| *kernel == child.kernel).unwrap_or_else(|| {
                 let launch = family.launch(child.kernel as usize);
                 launches.push((child.kernel, Running::for_children(launch, family.ancestor.clone())));
                 launches.len() - 1
             });
-            let (status, left) = launches[index].1.run_child(&child, ended);
-            ended = left;
+            (outcome, ended) = launches[index].1.run_child(&child, ended);
             if pool::epoch() != born {
                 // A function of the application has forked on this thread; in the child the family never ends.
                 core::mem::forget((launches, child));
                 return None;
             }
-            if status < status::COMPLETE {
-                family.ancestor.member_failed(status);
+            if outcome < status::COMPLETE {
+                family.ancestor.member_failed(outcome);
             }
         }
         family.give_back(&child);
+        // What its end lets begin is counted already.
+        child.end_event(outcome);
         ended += 1;
         if !go_on() {
             family.ancestor.pool.get().defer_family(family);

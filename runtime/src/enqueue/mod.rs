@@ -2,11 +2,11 @@
 //!
 //! A child belongs to no host queue: it has its parent's position, so that a thread that waits for the parent may execute it. Its
 //! parent ends when all its children have ended ([`crate::graph`]); until then the parent's resources exist, which are all that its
-//! children use. A small child without an event is a record of its family; others are ordinary commands of the graph.
+//! children use. A small child is a record of its family; others are ordinary commands of the graph.
 //! `docs/device-enqueue.md` describes the whole.
 //!
 //! - `request`: the requests of generated code; `child`: how a child becomes a command or a record;
-//! - `family`: the small children; `pending`: how threads find them;
+//! - `family`: the small children; `pending`: how threads find them; `waiting`: how they wait for events;
 //! - `kernels`: the child kernels of a program; `queue`: device queues; `events`: the events that kernels hold.
 //!
 //! Not here: what the application may query of device queues.
@@ -22,6 +22,7 @@ mod queue;
 mod request;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use core::borrow::Borrow;
 use std::cell::RefCell;
@@ -32,6 +33,7 @@ pub(crate) use family::{Family, SmallChild, work};
 pub use kernels::{ChildKernel, ChildKernels, LocalArg};
 pub use queue::DeviceQueue;
 pub(crate) use request::on_request;
+pub(crate) use waiting::WaitingChild;
 
 use crate::graph::{self, Ended, Node};
 use crate::launch::{PrintfSink, Running};
@@ -81,6 +83,8 @@ pub(crate) enum Child {
     Command(Arc<Node>),
     /// A record of its parent's family.
     Small(Box<SmallChild>),
+    /// Such a record, which waits for events, too.
+    Waiting(Arc<WaitingChild>),
 }
 
 thread_local! {
@@ -114,6 +118,7 @@ pub(crate) fn begin_all(parent: &Running, children: Vec<Child>, status: i32) {
     for child in children {
         match child {
             Child::Command(node) => graph::begin_child(node, status),
+            Child::Waiting(child) => child.predecessor_ended(status),
             Child::Small(child) => {
                 if let Some(family) = parent.family() {
                     family.begin(*child, status);

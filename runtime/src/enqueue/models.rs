@@ -1,9 +1,11 @@
-//! Models of the small children of a family.
+//! Models of the small children of a family: how threads find them, and how they wait.
 
 use std::sync::Arc;
 
 use super::pending::Pending;
+use super::waiting::Waiting;
 use crate::models::{Count, explore_with, join};
+use crate::status;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread::spawn;
 
@@ -81,5 +83,30 @@ fn the_end_of_the_last_shows_all() {
         let mine = run_all(&children, 0, &done, &offers).then(|| done.get());
         let seen = [mine, join(thread)].into_iter().flatten().collect::<Vec<_>>();
         assert_eq!(seen, [2]);
+    });
+}
+
+/// A child that waits for two events, which end while it is enqueued: it begins once, after all, and knows that one has failed.
+#[test]
+fn a_waiting_child_begins_once() {
+    explore_with(3, || {
+        let (child, begun) = (Arc::new(Waiting::new(())), Count::new());
+        let ends = |status: i32| {
+            child.add_predecessor();
+            let (child, begun) = (child.clone(), begun.clone());
+            spawn(move || {
+                begun.add();
+                child.predecessor_ended(status)
+            })
+        };
+        let threads = [ends(status::COMPLETE), ends(-7)];
+        let mine = child.predecessor_ended(status::COMPLETE).map(|_| begun.get());
+        let others = threads.map(|thread| join(thread).map(|((), status)| status));
+        let all = others.into_iter().flatten().collect::<Vec<_>>();
+        match mine {
+            Some(count) => assert!(count == 2 && all.is_empty()),
+            None => assert_eq!(all, [status::WAIT_LIST_FAILED]),
+        }
+        assert_eq!(begun.get(), 2);
     });
 }

@@ -51,7 +51,7 @@ impl Event {
         let status = if status > status::COMPLETE { status::OUT_OF_RESOURCES } else { status };
         let completion = self.0.end(status, None).ok_or(AlreadySet)?;
         if trace::is_enabled() {
-            self.0.trace_waiting(completion.dependants.iter().map(|(waiting, _)| waiting));
+            self.0.trace_waiting(&completion.dependants);
         }
         settle::run(SettleStep::Completion(completion, status), |_| false);
         Ok(())

@@ -12,6 +12,7 @@ use super::queue::{ErrorSink, KeepAlive, WaitList, Work};
 use super::settle::{self, SettleStep};
 use super::termination::Termination;
 use crate::clock::now_ns;
+use crate::enqueue::WaitingChild;
 use crate::launch::Launch;
 use crate::pool::{PoolHandle, Signal};
 use crate::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -96,7 +97,7 @@ pub(crate) struct Node {
 struct Inner {
     work: Option<Work>,
     keep: KeepAlive,
-    dependants: SmallVec<[(Arc<Node>, Dependency); 2]>,
+    dependants: Dependants,
     callbacks: SmallVec<[(i32, StatusCallback); 1]>,
     waiters: SmallVec<[Arc<Signal>; 1]>,
     fault: Option<String>,
@@ -122,6 +123,17 @@ pub(crate) enum Dependency {
     /// From a command to a user event that ends with it and takes over its status.
     Gate,
 }
+
+/// What waits for a command.
+pub(crate) enum Dependant {
+    /// A command or a user event.
+    Node(Arc<Node>, Dependency),
+    /// A small child of a kernel, which fails when the command does.
+    Child(Arc<WaitingChild>),
+}
+
+/// All that waits for a command.
+pub(crate) type Dependants = SmallVec<[Dependant; 2]>;
 
 impl Node {
     /// A user event: submitted, waiting for its status.
@@ -151,6 +163,13 @@ impl Node {
         let node = Self::build(status::QUEUED, position, pool, kind, profiling, traced, inner);
         node.record(Timestamp::Queued);
         node
+    }
+
+    /// The event of a small child of a command.
+    pub(crate) fn small_child(ancestor: &Node) -> Self {
+        let inner = Inner { time_callbacks: Some(SmallVec::new()), ..Inner::default() };
+        let node = Self::build(status::QUEUED, ancestor.position, ancestor.pool, NodeKind::Launch, true, None, inner);
+        node.with_termination(ancestor.termination.clone())
     }
 
     #[inline]
@@ -299,10 +318,15 @@ impl Node {
     }
 
     /// Adds to the trace that these commands waited for this one.
-    pub(crate) fn trace_waiting<'a>(&self, waiting: impl Iterator<Item = &'a Arc<Node>>) {
-        for before in waiting.filter_map(|waiting| waiting.traced.as_ref()) {
+    pub(crate) fn trace_waiting(&self, waiting: &[Dependant]) {
+        let traced = |waiting: &Dependant| match waiting {
+            Dependant::Node(node, _) => node.traced.as_ref().map(|traced| traced.id),
+            // With a trace, no child is small.
+            Dependant::Child(_) => None,
+        };
+        for before in waiting.iter().filter_map(traced) {
             let after = self.traced.as_ref().map_or(0, |traced| traced.id);
-            tracing::trace!(target: trace::TARGET, before = before.id, after);
+            tracing::trace!(target: trace::TARGET, before, after);
         }
     }
 
@@ -317,23 +341,39 @@ impl Node {
 
     /// Makes `later` wait for this one; false if this one has ended already.
     pub(crate) fn precede(&self, later: &Arc<Node>, dependency: Dependency) -> bool {
+        let ended = self.add_dependant(|| {
+            later.pending.fetch_add(1, Ordering::Relaxed);
+            Dependant::Node(later.clone(), dependency)
+        });
+        if dependency == Dependency::Explicit && ended.is_some_and(|status| status < status::COMPLETE) {
+            later.predecessor_failed.store(true, Ordering::Release);
+        }
+        ended.is_none()
+    }
+
+    /// Makes a small child wait for this command.
+    pub(crate) fn precede_child(&self, later: &Arc<WaitingChild>) {
+        let ended = self.add_dependant(|| {
+            later.add_predecessor();
+            Dependant::Child(later.clone())
+        });
+        if ended.is_some_and(|status| status < status::COMPLETE) {
+            later.predecessor_failed();
+        }
+    }
+
+    /// Adds what waits for this command, unless it has ended: then the result is its status.
+    fn add_dependant(&self, counted: impl FnOnce() -> Dependant) -> Option<i32> {
         if self.is_ended() || self.epoch != pool::epoch() {
-            if dependency == Dependency::Explicit && self.status() < status::COMPLETE {
-                later.predecessor_failed.store(true, Ordering::Release);
-            }
-            return false;
+            return Some(self.status());
         }
         let mut inner = self.lock();
         let now = self.status();
-        if now > status::COMPLETE {
-            later.pending.fetch_add(1, Ordering::Relaxed);
-            inner.dependants.push((later.clone(), dependency));
-            return true;
+        if now <= status::COMPLETE {
+            return Some(now);
         }
-        if dependency == Dependency::Explicit && now < status::COMPLETE {
-            later.predecessor_failed.store(true, Ordering::Release);
-        }
-        false
+        inner.dependants.push(counted());
+        None
     }
 
     /// Removes one predecessor (or the submission); returns whether the command has become ready.
@@ -507,7 +547,7 @@ impl Node {
 
 /// What remains to be done when a command has ended.
 pub(crate) struct Completion {
-    pub(crate) dependants: SmallVec<[(Arc<Node>, Dependency); 2]>,
+    pub(crate) dependants: Dependants,
     pub(crate) callbacks: DueCallbacks,
     pub(crate) waiters: SmallVec<[Arc<Signal>; 1]>,
 }

@@ -12,9 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
-use super::node::{Completion, Dependency, DueCallbacks, Node, NodeKind, Timestamp};
+use super::node::{Completion, Dependant, Dependants, Dependency, DueCallbacks, Node, NodeKind, Timestamp};
 use super::queue::Work;
 use crate::launch::Launch;
 use crate::sync::per_thread;
@@ -38,7 +36,7 @@ pub(super) enum SettleStep {
     /// Process the completion of a command whose final status has been set.
     Completion(Completion, i32),
     /// Release these commands: a predecessor ended with this status.
-    Release(SmallVec<[(Arc<Node>, Dependency); 2]>, i32),
+    Release(Dependants, i32),
     /// Call these callbacks.
     Callbacks(DueCallbacks),
 }
@@ -135,7 +133,7 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
                 }
                 if let Some(completion) = node.end(status, retired) {
                     if trace::is_enabled() {
-                        node.trace_waiting(completion.dependants.iter().map(|(waiting, _)| waiting));
+                        node.trace_waiting(&completion.dependants);
                     }
                     self.take(SettleStep::Completion(completion, status));
                 }
@@ -176,8 +174,15 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
         }
     }
 
-    fn release(&mut self, dependants: SmallVec<[(Arc<Node>, Dependency); 2]>, status: i32) {
-        for (node, dependency) in dependants {
+    fn release(&mut self, dependants: Dependants, status: i32) {
+        for dependant in dependants {
+            let (node, dependency) = match dependant {
+                Dependant::Node(node, dependency) => (node, dependency),
+                Dependant::Child(child) => {
+                    child.predecessor_ended(status);
+                    continue;
+                }
+            };
             match dependency {
                 Dependency::Child => {
                     if let Some(status) = node.leave_family(status) {
