@@ -12,6 +12,7 @@
 pub mod abi;
 pub mod check;
 pub mod cl;
+pub mod exchange;
 pub mod image;
 pub mod pipe;
 pub mod request;

@@ -53,6 +53,9 @@ pub struct Kernel {
     pub private_bytes: u64,
     /// Whether it contains a work-group barrier.
     pub has_barrier: bool,
+    /// Whether it is faster in work-groups that are tiles, short along x and tall along y: some of its accesses are contiguous
+    /// along y only.
+    pub prefers_tiles: bool,
     /// Whether it makes requests of device-side enqueue.
     pub enqueues: bool,
     /// Whether [`Kernel::entry`] must not be launched if the kernel writes memory of one pointer argument that is also memory of another

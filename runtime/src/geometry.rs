@@ -2,6 +2,8 @@
 //!
 //! Not here: the arithmetic ([`crate::ndrange`]), and the source of the values.
 
+use clift_include::exchange::Exchange;
+
 use crate::ndrange::{self, LocalSizeLimits, NdRange, NdRangeError};
 
 use SizeError::{
@@ -65,8 +67,10 @@ pub struct Demands {
     pub preferred_multiple: u64,
     /// Number of threads that should get work.
     pub workers: u64,
-    /// Whether packs are made along y if columns of groups are long enough.
-    pub transposed: bool,
+    /// Along which dimension packs are made, instead of x, if groups are long enough there.
+    pub exchange: Option<Exchange>,
+    /// Whether groups should be tiles, because some accesses are contiguous along y only.
+    pub tiles: bool,
 }
 
 /// Checks a request in the order of the specification and completes it: a missing local size is chosen.
@@ -140,10 +144,13 @@ fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> Result<[u64;
         max_item_sizes: [demands.max_item_size; 3],
         preferred_multiple: demands.preferred_multiple,
         workers: demands.workers,
+        tiles: demands.tiles,
         non_uniform: !demands.uniform,
     };
-    let exchange = |[x, y, z]: [u64; 3]| if demands.transposed && dims > 1 { [y, x, z] } else { [x, y, z] };
-    Ok(exchange(ndrange::choose_local_size(dims, exchange(*global), &limits)))
+    // Dimensions that the launch does not have cannot be rows.
+    let exchange = demands.exchange.filter(|exchange| u32::from(exchange.dimension()) < dims);
+    let exchanged = |sizes: [u64; 3]| exchange.map_or(sizes, |exchange| exchange.apply(sizes));
+    Ok(exchanged(ndrange::choose_local_size(dims, exchanged(*global), &limits)))
 }
 
 /// Whether the local size divides the global size in every dimension used.
@@ -175,7 +182,8 @@ mod tests {
         sub_groups: None,
         preferred_multiple: 8,
         workers: 4,
-        transposed: false,
+        exchange: None,
+        tiles: false,
     };
 
     fn request(dims: u32, global: [u64; 3], local: Option<[u64; 3]>) -> Request {

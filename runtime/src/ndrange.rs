@@ -4,6 +4,8 @@
 
 use std::cell::Cell;
 
+use clift_include::exchange::Exchange;
+
 /// Why a geometry is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NdRangeError {
@@ -29,8 +31,8 @@ pub struct NdRange {
     global_offset: [u64; 3],
     local_size: [u64; 3],
     num_groups: [u64; 3],
-    /// Whether x and y are those that were asked for exchanged.
-    transposed: bool,
+    /// The dimension that is exchanged with x, compared with what was asked for.
+    exchange: Option<Exchange>,
 }
 
 impl NdRange {
@@ -62,7 +64,7 @@ impl NdRange {
             }
         }
         let num_groups = core::array::from_fn(|d| global_size[d].div_ceil(local_size[d]));
-        Ok(Self { dims, global_size, global_offset, local_size, num_groups, transposed: false })
+        Ok(Self { dims, global_size, global_offset, local_size, num_groups, exchange: None })
     }
 
     /// One work-item: the geometry of a task (`clEnqueueTask`).
@@ -73,27 +75,28 @@ impl NdRange {
             global_offset: [0; 3],
             local_size: [1; 3],
             num_groups: [1; 3],
-            transposed: false,
+            exchange: None,
         }
     }
 
-    /// The same work-items with x and y exchanged, for code that was compiled for it.
+    /// The same work-items with x and another dimension exchanged, for code that was compiled for it. The dimensions must be those that
+    /// were asked for.
     #[must_use]
-    pub fn transposed(&self) -> Self {
-        let exchange = |[x, y, z]: [u64; 3]| [y, x, z];
+    pub fn exchanged(&self, exchange: Exchange) -> Self {
+        debug_assert_eq!(self.exchange, None);
         Self {
             dims: self.dims,
-            global_size: exchange(self.global_size),
-            global_offset: exchange(self.global_offset),
-            local_size: exchange(self.local_size),
-            num_groups: exchange(self.num_groups),
-            transposed: !self.transposed,
+            global_size: exchange.apply(self.global_size),
+            global_offset: exchange.apply(self.global_offset),
+            local_size: exchange.apply(self.local_size),
+            num_groups: exchange.apply(self.num_groups),
+            exchange: Some(exchange),
         }
     }
 
     /// Sizes or ids of this geometry, in the order of the dimensions that the application asked for.
-    pub fn as_requested(&self, [x, y, z]: [u64; 3]) -> [u64; 3] {
-        if self.transposed { [y, x, z] } else { [x, y, z] }
+    pub fn as_requested(&self, sizes: [u64; 3]) -> [u64; 3] {
+        self.exchange.map_or(sizes, |exchange| exchange.apply(sizes))
     }
 
     /// Number of dimensions, 1 to 3.
@@ -187,6 +190,8 @@ pub struct LocalSizeLimits {
     pub preferred_multiple: u64,
     /// Number of threads that should get work.
     pub workers: u64,
+    /// Whether groups should be tiles, because some accesses are contiguous along y only.
+    pub tiles: bool,
     /// Whether the kernel allows smaller last groups.
     pub non_uniform: bool,
 }
@@ -233,6 +238,12 @@ struct Choice {
 /// Groups up to this size are preferred: the memory they access fits in the first-level cache.
 const COMFORTABLE_ITEMS: u64 = 256;
 
+/// Rows of tiles, the best one first: as many elements as a cache line has, or a part of it.
+const TILE_ROWS: [u64; 3] = [16, 8, 4];
+
+/// The most work-items of a tile along y.
+const TILE_COLUMN: u64 = 32;
+
 /// Largest local size considered in a dimension.
 const SEARCH_MAX: u64 = 4096;
 
@@ -246,9 +257,13 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
     if product(global_size).is_some_and(|items| items == row && items <= limits.preferred_multiple) {
         return [row, 1, 1];
     }
-    for d in 0..(dims as usize).min(3) {
+    let tile = tile_row(dims, global_size, limits);
+    let limits = &LocalSizeLimits { tiles: tile.is_some(), ..*limits };
+    local[0] = tile.unwrap_or(1);
+    for d in usize::from(tile.is_some())..(dims as usize).min(3) {
         let items = local.iter().product::<u64>();
-        let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(SEARCH_MAX);
+        let longest = if tile.is_some() { TILE_COLUMN } else { SEARCH_MAX };
+        let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(longest);
         let mut best = (f64::INFINITY, 1);
         let mut consider = |size: u64| {
             local[d] = size;
@@ -266,6 +281,13 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
         local[d] = best.1;
     }
     local
+}
+
+/// The row of a tile: a power of two, so that rows begin at cache lines, mostly. `None` if groups should not be tiles.
+fn tile_row(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> Option<u64> {
+    let most = limits.max_item_sizes[0].min(limits.max_group_items);
+    let mut rows = TILE_ROWS.into_iter().filter(|row| *row <= most && global_size[0].is_multiple_of(*row));
+    if limits.tiles && dims > 1 { rows.next() } else { None }
 }
 
 /// The divisors of a size that are at most `most`, in no order.
@@ -289,8 +311,9 @@ fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSize
     // The fewer groups, the worse the load balance.
     time *= 1.0 + workers / (8.0 * groups);
     let items = local.iter().product::<u64>() as f64;
-    if items > COMFORTABLE_ITEMS as f64 {
-        time *= 1.0 + 0.25 * (items / COMFORTABLE_ITEMS as f64).log2();
+    let comfortable = if limits.tiles { TILE_ROWS[0] * TILE_COLUMN } else { COMFORTABLE_ITEMS } as f64;
+    if items > comfortable {
+        time *= 1.0 + 0.25 * (items / comfortable).log2();
     }
     if (0..dims).any(|d| !global_size[d].is_multiple_of(local[d])) {
         time *= 1.05;
@@ -309,6 +332,7 @@ mod tests {
             max_item_sizes: [4096; 3],
             preferred_multiple: 8,
             workers,
+            tiles: false,
             non_uniform,
         }
     }
@@ -391,6 +415,25 @@ mod tests {
         assert_eq!(choose_local_size(2, [0, 5, 1], &limits(4, true)), [1, 1, 1]);
     }
 
+    #[test]
+    fn tiles_are_short_along_x() {
+        let tiles = LocalSizeLimits { tiles: true, ..limits(2, false) };
+        assert_eq!(choose_local_size(2, [1024, 1024, 1], &tiles), [16, 32, 1]);
+        assert_eq!(choose_local_size(2, [1000, 1000, 1], &tiles), [8, 25, 1]);
+        assert_eq!(choose_local_size(2, [500, 500, 1], &tiles), [4, 25, 1]);
+        assert_eq!(choose_local_size(3, [512, 512, 512], &tiles)[..2], [16, 32]);
+        // Rows of other lengths begin anywhere in cache lines.
+        assert_eq!(
+            choose_local_size(2, [1023, 1023, 1], &tiles),
+            choose_local_size(2, [1023, 1023, 1], &limits(2, false))
+        );
+        // Work for all workers.
+        let [x, y, _] = choose_local_size(2, [64, 64, 1], &LocalSizeLimits { workers: 16, ..tiles });
+        assert!(x == 16 && y <= 16, "{x} {y}");
+        // There is nothing along y.
+        assert_eq!(choose_local_size(1, [1 << 20, 1, 1], &tiles)[0], 256);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -402,9 +445,10 @@ mod tests {
             max_item_sizes in [1u64..2000, 1u64..2000, 1u64..100],
             preferred_multiple in 1u64..=64,
             workers in 1u64..=64,
+            tiles in any::<bool>(),
             non_uniform in any::<bool>(),
         ) {
-            let limits = LocalSizeLimits { max_group_items, max_item_sizes, preferred_multiple, workers, non_uniform };
+            let limits = LocalSizeLimits { max_group_items, max_item_sizes, preferred_multiple, workers, tiles, non_uniform };
             let local = choose_local_size(dims, global, &limits);
             prop_assert_eq!(local, choose_local_size(dims, global, &limits));
             let items = product(local).expect("it is small");

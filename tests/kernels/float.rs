@@ -2,7 +2,7 @@
 //! elsewhere), classification and comparison with NaNs.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};
-use clift_tests::values::{any_float, double, float, ulps, ulps64};
+use clift_tests::values::{any_float, double, float, spread, ulps, ulps64};
 
 /// The exactly rounded operations on `float`, `lanes` at a time.
 fn exact(lanes: usize) -> Case {
@@ -122,6 +122,39 @@ fn functions() -> Vec<Case> {
         )
     };
     FUNCTIONS.iter().map(one).collect()
+}
+
+/// Exponentials of neighbouring work-items that are normal, subnormal, 0, infinite and no numbers.
+fn exponentials() -> Case {
+    fn argument(i: usize) -> f32 {
+        const SPECIAL: [f32; 4] = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::MAX];
+        let number = spread(21, i) as usize;
+        match number % 16 {
+            0 => SPECIAL[number / 16 % 4],
+            // Subnormal results of each function.
+            1 => -87.4 - (number / 16 % 160) as f32 / 10.0,
+            2 => -126.1 - (number / 16 % 220) as f32 / 10.0,
+            3 => -38.0 - (number / 16 % 65) as f32 / 10.0,
+            4..8 => (number / 16 % 4000) as f32 - 2000.0,
+            _ => (number / 16 % 3000) as f32 / 10.0 - 150.0,
+        }
+    }
+    Case::new(
+        "float::exponentials",
+        "kernel void t(global const float *a, global float4 *out) {
+            size_t i = get_global_id(0);
+            out[i] = (float4)(exp(a[i]), exp2(a[i]), exp10(a[i]), exp((float)get_local_size(1) * -200.0f));
+        }",
+    )
+    .input(argument)
+    .expect_by(
+        GLOBAL,
+        |i| {
+            let x = f64::from(argument(i));
+            Some([x.exp() as f32, x.exp2() as f32, 10.0_f64.powf(x) as f32, 0.0])
+        },
+        |want: &[f32; 4], got| want.iter().zip(got).all(|(want, got)| ulps(*want, *got) <= 3),
+    )
 }
 
 fn binary_functions() -> Case {
@@ -429,6 +462,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = [1, 2, 3, 4, 8, 16].into_iter().map(exact).collect();
     cases.extend(functions());
     cases.extend([
+        exponentials(),
         binary_functions(),
         results_through_pointers(),
         classification(),

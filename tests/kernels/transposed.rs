@@ -72,6 +72,45 @@ fn rows_first() -> Case {
     .value(INNER as i32)
 }
 
+/// All queries that name a dimension, by a program whose first dimension numbers planes and whose last one numbers elements.
+fn planes_first() -> Case {
+    const SIZES: [usize; 3] = [5, 6, 40];
+    Case::new(
+        "transposed::planes",
+        "kernel void t(global ulong *out, global const float *in, uint ny, uint nz) {
+            size_t x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+            size_t at = ((x - get_global_offset(0)) * ny + y - get_global_offset(1)) * nz + z - get_global_offset(2);
+            ulong groups = get_group_id(0) * 10000 + get_group_id(1) * 100 + get_group_id(2)
+                         + get_num_groups(0) * 3 + get_num_groups(1) * 7 + get_num_groups(2) * 11;
+            ulong sizes = get_local_size(0) * 10000 + get_local_size(1) * 100 + get_local_size(2)
+                        + get_enqueued_local_size(0) * 3 + get_global_size(0) + get_global_size(2) * 5;
+            ulong locals = get_local_id(0) * 10000 + get_local_id(1) * 100 + get_local_id(2);
+            out[at] = (ulong)in[at] + groups * 3 + sizes * 5 + locals * 11 + x * 13 + y * 17 + z * 19 + get_work_dim();
+        }",
+    )
+    .range(
+        &SIZES,
+        &[&[1, 2, 16], &[2, 3, 8], &[5, 1, 40], &[1, 1, 20], &[4, 4, 4], &[2, 2, 5], &[3, 4, 12], &[5, 6, 1]],
+    )
+    .offset(&[3, 2, 1])
+    .stated_local()
+    .expect_in(|launch, at| {
+        let local = launch.local.as_ref().expect("stated");
+        let ids = [at / SIZES[2] / SIZES[1], at / SIZES[2] % SIZES[1], at % SIZES[2]];
+        let group = |d: usize| ids[d] / local[d];
+        let count = |d: usize| SIZES[d].div_ceil(local[d]);
+        let size = |d: usize| local[d].min(SIZES[d] - group(d) * local[d]);
+        let groups = group(0) * 10000 + group(1) * 100 + group(2) + count(0) * 3 + count(1) * 7 + count(2) * 11;
+        let sizes = size(0) * 10000 + size(1) * 100 + size(2) + local[0] * 3 + SIZES[0] + SIZES[2] * 5;
+        let locals = ids[0] % local[0] * 10000 + ids[1] % local[1] * 100 + ids[2] % local[2];
+        let [x, y, z] = [ids[0] + 3, ids[1] + 2, ids[2] + 1];
+        element(at) as u64 + (groups * 3 + sizes * 5 + locals * 11 + x * 13 + y * 17 + z * 19 + 3) as u64
+    })
+    .input_n(SIZES.iter().product(), element)
+    .value(SIZES[1] as u32)
+    .value(SIZES[2] as u32)
+}
+
 /// Barriers, local memory and a border, with a third dimension.
 fn tiles() -> Case {
     const DEPTH: usize = 3;
@@ -138,5 +177,5 @@ fn ordered() -> Case {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![ids(), rows_first(), tiles(), required_size(), ordered()]
+    vec![ids(), planes_first(), rows_first(), tiles(), required_size(), ordered()]
 }

@@ -30,6 +30,7 @@ pub fn demands(kernel: &clift_jit::Kernel, uniform: bool, workers: usize, limits
         sub_groups: kernel.required_sub_groups,
         preferred_multiple: u64::from(kernel.resources.width.max(1)),
         workers: workers as u64,
-        transposed: kernel.specializations.as_ref().is_some_and(|all| all.prefers_transposed()),
+        exchange: kernel.specializations.as_ref().and_then(|all| all.preferred_exchange()),
+        tiles: kernel.prefers_tiles,
     }
 }

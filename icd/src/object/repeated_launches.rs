@@ -403,7 +403,7 @@ mod tests {
     fn code() -> Specialization {
         extern "C" fn nothing(_: *const WgContext, _: *const u8, _: u64, _: u64) {}
         let entry = KernelEntry { run: nothing, packed: None, data: std::ptr::null() };
-        Specialization { entry, resources: Resources::default(), memory: Arc::new(()), transposed: false }
+        Specialization { entry, resources: Resources::default(), memory: Arc::new(()), exchange: None }
     }
 
     /// Two integers, and one instruction.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clift_include::abi::Resources;
+use clift_include::exchange::Exchange;
 use clift_kir::{Function, KernelData, Module, Opcode, Stage};
 
 use super::backends::Backends;
@@ -108,17 +109,32 @@ fn calls_functions(func: &Function) -> bool {
     insts.any(|&inst| func.dfg.inst(inst).op == Opcode::Call)
 }
 
-/// The lanes of a kernel's packs in transposed launches, if it should have code for them.
-pub(super) fn gains_from_transposition(module: &Module, number: usize, options: &Options) -> Option<u32> {
+/// The dimension that should be exchanged with x in launches of a kernel, and the lanes of its packs then, if it should have code for
+/// such launches.
+pub(super) fn gains_from_transposition(module: &Module, number: usize, options: &Options) -> Option<(Exchange, u32)> {
     let kernel = &module.kernels[number];
     let func = &module.funcs[kernel.func];
-    let applies = options.backend != BackendChoice::Interp
+    let machine = Backends::choose(options).ok()?.machine();
+    if !dimensions_matter(module, number, options) {
+        return None;
+    }
+    Exchange::ALL.into_iter().find_map(|exchange| {
+        spmd::gains_from_transposition(func, kernel, exchange, options, &machine).map(|lanes| (exchange, lanes))
+    })
+}
+
+/// Whether the work-groups of a kernel should be tiles where the driver chooses their size.
+pub(super) fn gains_from_tiles(module: &Module, number: usize, options: &Options) -> bool {
+    dimensions_matter(module, number, options) && spmd::gains_from_tiles(&module.funcs[module.kernels[number].func])
+}
+
+/// Whether the order in which a kernel's work-items are executed may be chosen for speed.
+fn dimensions_matter(module: &Module, number: usize, options: &Options) -> bool {
+    options.backend != BackendChoice::Interp
         && !options.opt_disable
         && options.checks.is_empty()
         && options.width.is_none_or(|width| width > 1)
-        && func.stage == Stage::Canonical;
-    let machine = Backends::choose(options).ok()?.machine();
-    applies.then(|| spmd::gains_from_transposition(func, kernel, options, &machine)).flatten()
+        && module.funcs[module.kernels[number].func].stage == Stage::Canonical
 }
 
 /// The last stages before the backend: from *looped* to *legal*.

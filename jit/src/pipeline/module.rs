@@ -76,16 +76,17 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         .zip(checks)
         .map(|((((number, desc), needs), entry), checks)| {
             let memory = compiled.memory.clone();
-            let usual = Specialization { entry, resources: needs.resources, memory, transposed: false };
+            let usual = Specialization { entry, resources: needs.resources, memory, exchange: None };
             let accesses =
                 accesses.clone().filter(|accesses| image::has_accesses(&accesses.funcs[accesses.kernels[number].func]));
             let by_groups = !desc.is_child && kernel::gains_from_packs_of_groups(&module, number, &needs, options);
             let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
             let transposed =
                 (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, options)).flatten();
-            if let Some(lanes) = transposed {
-                observer.report_transposed(&desc.name, lanes);
+            if let Some((exchange, lanes)) = transposed {
+                observer.report_transposed(&desc.name, exchange, lanes);
             }
+            let tiles = !desc.is_child && transposed.is_none() && kernel::gains_from_tiles(&module, number, options);
             let mut deciding = std::mem::take(&mut deciding[number]);
             if may_be_specialized(&desc, options) && options.width.is_none() && deciding.instructions > 0 {
                 deciding.rejected_lanes = needs.report.rejected_lanes;
@@ -115,6 +116,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 required_sub_group_size: desc.required_sub_group_size,
                 private_bytes: needs.private_bytes,
                 has_barrier: needs.has_barrier,
+                prefers_tiles: tiles,
                 enqueues: enqueues[number],
                 assumes_separate_args: assumes_separate_args[number],
                 specializations,

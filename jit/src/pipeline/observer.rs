@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
+use clift_include::exchange::Exchange;
 use clift_kir::{Function, Module, verify};
 use tracing::Level;
 
@@ -60,10 +61,11 @@ impl<'a> StageObserver<'a> {
     }
 
     /// Reports that launches of a kernel are transposed.
-    pub(super) fn report_transposed(&mut self, kernel: &str, lanes: u32) {
+    pub(super) fn report_transposed(&mut self, kernel: &str, exchange: Exchange, lanes: u32) {
+        let along = exchange.name();
         let what = format!(
-            "launches whose work-groups have columns of a multiple of {} work-items run with x and y exchanged: neighbours along y \
-             access neighbouring elements; {lanes} lanes per pack",
+            "launches whose work-groups have a multiple of {} work-items along {along} run with x and {along} exchanged: neighbours \
+             along {along} access neighbouring elements; {lanes} lanes per pack",
             (lanes / 2).max(1)
         );
         tracing::debug!(target: "clift::vectorize", "kernel {kernel}: {what}");

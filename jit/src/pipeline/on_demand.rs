@@ -162,13 +162,16 @@ impl KernelSource {
             if image::has_accesses(&module.funcs[func]) {
                 expand_images(&observer, &mut module, func, &facts.images, &options)?;
             }
-            let transposed = facts.form == LaunchForm::Transposed;
-            if transposed {
-                let Some(made) = spmd::transposed_items::run(&module.funcs[func]) else {
+            let exchange = match facts.form {
+                LaunchForm::AsGiven | LaunchForm::SingleItems => None,
+                LaunchForm::Transposed(exchange) => Some(exchange),
+            };
+            if let Some(exchange) = exchange {
+                let Some(made) = spmd::transposed_items::run(&module.funcs[func], exchange) else {
                     return Err(BuildError::Internal("the kernel cannot be transposed".to_owned()));
                 };
                 module.funcs[func] = made;
-                module.kernels[0] = spmd::transposed_items::kernel(&module.kernels[0]);
+                module.kernels[0] = spmd::transposed_items::kernel(&module.kernels[0], exchange);
             }
             // If the sub-group size matters, the options already require one.
             let one_lane = (rejected_lanes == Some(1)).then_some("launches that repeat are tried with one lane");
@@ -178,7 +181,7 @@ impl KernelSource {
                 return Err(BuildError::Internal("the backend returned no entry".to_owned()));
             };
             let memory = compiled.memory.clone();
-            Ok(Specialization { entry, resources: needs.resources, memory, transposed })
+            Ok(Specialization { entry, resources: needs.resources, memory, exchange })
         })
     }
 }

@@ -8,8 +8,8 @@
 //! - Code takes the memory of different pointer arguments for separate. Launches in which it overlaps get code that does not.
 //! - Launches that repeat with the same sizes and integers get code in which these are constants, or with another number of lanes,
 //!   if the application's launches show that it is faster ([`Specializations::with_constants`]). Who launches the kernel decides that; nothing waits for such code.
-//! - Launches of kernels that access memory contiguously along y only are transposed: the runtime exchanges their dimensions x and
-//!   y, and so does the code.
+//! - Launches of kernels that access memory contiguously along y or z only are transposed: the runtime exchanges x and that
+//!   dimension, and so does the code.
 //!
 //! A program that goes through many formats and samplers does not keep the code for all of them ([`MAX_KEPT`]).
 //!
@@ -23,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use clift_include::abi::{KernelEntry, Resources};
+use clift_include::exchange::Exchange;
 use clift_include::image::ArgFact;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -69,8 +70,8 @@ pub(crate) enum LaunchForm {
     AsGiven,
     /// Every group has one work-item, and packs consist of groups.
     SingleItems,
-    /// The dimensions x and y are exchanged.
-    Transposed,
+    /// Dimension x and another one are exchanged.
+    Transposed(Exchange),
 }
 
 /// What a launch's arguments tell.
@@ -91,8 +92,8 @@ pub struct Specialization {
     pub resources: Resources,
     /// Keeps the code alive; hold a clone while a launch may run.
     pub memory: Arc<dyn Any + Send + Sync>,
-    /// Whether it takes launches with the dimensions x and y exchanged.
-    pub transposed: bool,
+    /// The dimension that is exchanged with x in launches that it takes.
+    pub exchange: Option<Exchange>,
 }
 
 /// Compiles the kernel for given facts.
@@ -108,8 +109,8 @@ pub struct Specializations {
     by_images: bool,
     /// Whether launches with groups of one work-item have a specialization.
     by_groups: bool,
-    /// The lanes of packs in transposed launches, if the kernel is faster in those.
-    transposed_lanes: Option<u32>,
+    /// The dimension that should be exchanged with x, and the lanes of packs then, if the kernel is faster in such launches.
+    transposed: Option<(Exchange, u32)>,
     /// What decides how the code could be.
     deciding: DecidingConstants,
     codes: Mutex<Codes>,
@@ -154,6 +155,17 @@ impl fmt::Debug for Specializations {
     }
 }
 
+/// Whether the groups of a transposed launch, which have this size, have rows of whole packs of so many lanes, or of halves. Shorter
+/// rows are worthwhile if those of the launch as it was given are not longer.
+fn gains_rows(local_size: [u64; 3], lanes: u32) -> bool {
+    let row = local_size[0];
+    let given = local_size[1].max(local_size[2]);
+    row.is_multiple_of(u64::from(lanes / 2).max(1)) || row.is_multiple_of(SHORT_ROW) && row >= given
+}
+
+/// The shortest rows of transposed launches.
+const SHORT_ROW: u64 = 4;
+
 /// With fewer groups in a row, one work-item after the other is faster than a pack of groups.
 const LEAST_GROUPS: u64 = 6;
 
@@ -163,7 +175,7 @@ impl Specializations {
         usual: Option<Facts>,
         code: Specialization,
         by_groups: bool,
-        transposed_lanes: Option<u32>,
+        transposed: Option<(Exchange, u32)>,
         deciding: DecidingConstants,
         specialize: SpecializeFn,
     ) -> Specializations {
@@ -172,7 +184,7 @@ impl Specializations {
         let codes =
             usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
         let codes = Mutex::new(Codes { kept: codes, uses: 0 });
-        Specializations { specialize, by_images, by_groups, transposed_lanes, deciding, codes }
+        Specializations { specialize, by_images, by_groups, transposed, deciding, codes }
     }
 
     /// As [`Specializations::get`], but `None` if code would have to be compiled first.
@@ -204,14 +216,14 @@ impl Specializations {
 
     /// The form in which a launch is executed.
     fn form(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> LaunchForm {
-        // The columns of groups have to be rows of whole packs, or of halves.
-        let are_rows = |lanes: u32| local_size[1].is_multiple_of(u64::from(lanes / 2).max(1));
         if self.by_groups && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS {
-            LaunchForm::SingleItems
-        } else if self.transposed_lanes.is_some_and(are_rows) {
-            LaunchForm::Transposed
-        } else {
-            LaunchForm::AsGiven
+            return LaunchForm::SingleItems;
+        }
+        match self.transposed {
+            Some((exchange, lanes)) if gains_rows(exchange.apply(local_size), lanes) => {
+                LaunchForm::Transposed(exchange)
+            }
+            Some(_) | None => LaunchForm::AsGiven,
         }
     }
 
@@ -265,9 +277,9 @@ impl Specializations {
         self.compile(&LaunchFacts { constants: Some(constants), lanes, ..LaunchFacts::new(args, form) })
     }
 
-    /// Whether the kernel is faster in transposed launches, if their rows are long enough.
-    pub fn prefers_transposed(&self) -> bool {
-        self.transposed_lanes.is_some()
+    /// The dimension that should be exchanged with x, if the kernel is faster then and rows are long enough.
+    pub fn preferred_exchange(&self) -> Option<Exchange> {
+        self.transposed.map(|(exchange, _)| exchange)
     }
 
     fn made(&self, facts: LaunchFacts) -> Result<Specialization, BuildError> {
@@ -311,7 +323,7 @@ mod tests {
             entry: KernelEntry { run: nothing, packed: None, data: std::ptr::null() },
             resources: Resources::default(),
             memory: Arc::new(()),
-            transposed: false,
+            exchange: None,
         };
         let specialize = move |_: &LaunchFacts| {
             COMPILED.fetch_add(1, Ordering::SeqCst);

@@ -13,7 +13,7 @@
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
 //!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` schedules sub-groups that wait round-robin; `single_item_groups.rs` prepares a kernel for work-groups of one
-//!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and y exchanged; `private_arrays.rs` chooses the layout of private
+//!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and another dimension exchanged; `private_arrays.rs` chooses the layout of private
 //!   variables. `loop_counters.rs` is the exception: it runs on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
 //!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
@@ -38,6 +38,7 @@ mod vectorize;
 mod workgroup;
 
 use clift_include::abi::Resources;
+use clift_include::exchange::Exchange;
 use clift_kir::{Function, KernelData, Module};
 
 use super::{BackendChoice, BuildError, Options, passes};
@@ -129,17 +130,23 @@ pub fn narrower(
     Ok(Some(made))
 }
 
-/// The lanes of a kernel's packs in transposed launches, if those are faster: work-items that are neighbours along y access
-/// neighbouring elements, and those that are neighbours along x do not.
+/// The lanes of a kernel's packs in launches with x and another dimension exchanged, if those are faster: work-items that are
+/// neighbours along that dimension access neighbouring elements, and those that are neighbours along x do not.
 pub(crate) fn gains_from_transposition(
     func: &Function,
     kernel: &KernelData,
+    exchange: Exchange,
     options: &Options,
     machine: &Machine,
 ) -> Option<u32> {
-    let transposed = transposed_items::run(func)?;
-    let rows = RowLengths::of(&transposed_items::kernel(kernel));
+    let transposed = transposed_items::run(func, exchange)?;
+    let rows = RowLengths::of(&transposed_items::kernel(kernel, exchange));
     cost::width::lanes_if_faster(func, RowLengths::of(kernel), &transposed, rows, options, machine)
+}
+
+/// Whether the work-groups of a kernel should be tiles where the driver chooses their size ([`cost::tiles`]).
+pub(crate) fn gains_from_tiles(func: &Function) -> bool {
+    cost::tiles::gains(func)
 }
 
 /// As [`group_functions`], with a limit on the copying of blocks.

@@ -164,8 +164,8 @@ pub fn ready(queue: &Queue, kernel: &Kernel, request: &Request) -> ClResult<(Box
         resources.width = code.resources.width;
         resources.packs_of_groups = code.resources.packs_of_groups;
         resources.coalesced_row = code.resources.coalesced_row;
-        if code.transposed {
-            nd = nd.transposed();
+        if let Some(exchange) = code.exchange {
+            nd = nd.exchanged(exchange);
         }
         keep.push(code.memory);
     }

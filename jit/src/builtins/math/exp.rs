@@ -95,19 +95,20 @@ fn unscaled_exp(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     (r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
-/// An exponential. Up to the magnitude `usual` the result is normal; larger arguments are handled in a cold block, clamped to
-/// bounds. `unscaled` computes the result before scaling and the power as [`nearest_field`] returns it.
+/// An exponential. Up to the magnitude `usual` the result is normal. Beyond, a cold block scales it in two steps; below `low` it is
+/// 0, and above `high` infinite. `unscaled` computes the result before scaling and the power as [`nearest_field`] returns it. The
+/// cold block does not compute them again: weights such as `exp(-d * d)` vanish for much of the data of many programs.
 fn usually_normal<'m>(
     x: Num<'m>,
     usual: f64,
     [low, high]: [f64; 2],
-    unscaled: impl Fn(Num<'m>) -> (Num<'m>, Num<'m>),
+    unscaled: impl FnOnce(Num<'m>) -> (Num<'m>, Num<'m>),
 ) -> Num<'m> {
     let (y, shifted) = unscaled(x);
     let [y] = x.abs().gt_or_nan(usual).cold_path_all([scale_normal(y, shifted)], || {
-        let (y, shifted) = unscaled(x.clamp_keeping_nan(low, high));
         let bias = if x.is_double() { 1023 } else { 127 };
-        [scale_by(y, shifted.bits() + bias)]
+        let scaled = scale_by(y, shifted.bits() + bias);
+        [x.lt(low).select(x.lit(0.0), x.gt(high).select(x.lit(f64::INFINITY), scaled))]
     });
     y
 }

@@ -5,4 +5,5 @@ mod locality;
 pub(crate) mod recurrence;
 pub(crate) mod register_pressure;
 pub(crate) mod throughput;
+pub(crate) mod tiles;
 pub(crate) mod width;

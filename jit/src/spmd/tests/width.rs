@@ -1,5 +1,6 @@
 //! The width of kernels on a machine with long registers.
 
+use clift_include::exchange::Exchange;
 use clift_kir::text;
 
 use crate::Options;
@@ -104,7 +105,47 @@ kernel f0 args 24
     let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
     let machine = Machine { register_bits: 512, registers: 32 };
-    crate::spmd::gains_from_transposition(&module.funcs[kernel.func], kernel, &Options::default(), &machine)
+    let func = &module.funcs[kernel.func];
+    crate::spmd::gains_from_transposition(func, kernel, Exchange::Y, &Options::default(), &machine)
+}
+
+/// As [`matrix`], of a volume whose planes, rows and columns have the numbers of these dimensions.
+fn volume([plane, row, column]: [u8; 3], exchange: Exchange) -> Option<u32> {
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i64 = arg 16
+    v3: i64 = global_id {plane}
+    v4: i64 = global_id {row}
+    v5: i64 = global_id {column}
+    v6: i64 = imul v3, v2
+    v7: i64 = iadd v6, v4
+    v8: i64 = imul v7, v2
+    v9: i64 = iadd v8, v5
+    v10: ptr(global) = addr scale 4 v0, v9
+    v11: f32 = load align 4 v10
+    v12: ptr(global) = addr scale 4 v1, v9
+    store align 4 v12, v11
+    ret
+}}
+kernel f0 args 24
+"#
+    );
+    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = &module.kernels[0];
+    let machine = Machine { register_bits: 512, registers: 32 };
+    crate::spmd::gains_from_transposition(&module.funcs[kernel.func], kernel, exchange, &Options::default(), &machine)
+}
+
+#[test]
+fn transposed_launches_for_planes_along_x() {
+    assert_eq!(volume([0, 1, 2], Exchange::Z), Some(16));
+    assert_eq!(volume([0, 1, 2], Exchange::Y), None, "contiguous along z");
+    assert_eq!(volume([2, 0, 1], Exchange::Y), Some(16));
+    assert_eq!(volume([2, 1, 0], Exchange::Z), None, "contiguous along x");
 }
 
 #[test]
@@ -113,6 +154,52 @@ fn transposed_launches_for_rows_along_x() {
     assert_eq!(matrix(1, ""), None, "contiguous along x");
     assert_eq!(matrix(0, "v10: i64 = local_linear_id"), None, "an order can be observed");
     assert_eq!(matrix(0, "barrier 0 work_group work_group local"), Some(16));
+}
+
+/// Whether work-groups should be tiles if a kernel reads element (`x`, `y`) or (`y`, `x`) of a matrix and writes that of another.
+fn tiles(reads: [u8; 2], writes: [u8; 2]) -> bool {
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i32 = arg 16
+    v3: i64 = global_id {}
+    v4: i64 = global_id {}
+    v5: i64 = global_id {}
+    v6: i64 = global_id {}
+    v7: i32 = itrunc v3
+    v8: i32 = itrunc v4
+    v9: i32 = itrunc v5
+    v10: i32 = itrunc v6
+    v11: i32 = imul v7, v2
+    v12: i32 = iadd v11, v8
+    v13: i64 = sext v12
+    v14: ptr(global) = addr scale 4 v0, v13
+    v15: f32 = load align 4 v14
+    v16: i32 = imul v9, v2
+    v17: i32 = iadd v16, v10
+    v18: i64 = sext v17
+    v19: ptr(global) = addr scale 4 v1, v18
+    store align 4 v19, v15
+    ret
+}}
+kernel f0 args 24
+"#,
+        reads[0], reads[1], writes[0], writes[1]
+    );
+    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    crate::spmd::gains_from_tiles(&module.funcs[module.kernels[0].func])
+}
+
+/// In a row of work-items, a transpose accesses one element of each cache line of a column.
+#[test]
+fn tiles_for_transposes() {
+    assert!(tiles([0, 1], [1, 0]), "reads columns");
+    assert!(tiles([1, 0], [0, 1]), "writes columns");
+    assert!(!tiles([1, 0], [1, 0]), "rows only");
+    assert!(!tiles([1, 0], [2, 0]), "nothing is contiguous along y");
 }
 
 /// Groups of several dimensions whose work-items cooperate have short rows.

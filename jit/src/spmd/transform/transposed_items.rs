@@ -1,35 +1,36 @@
-//! Transposed launches: rewrites a kernel so that the dimensions x and y of its launches are exchanged. Lanes are then work-items that
-//! are neighbours along y.
+//! Transposed launches: rewrites a kernel so that dimension x of its launches and another one are exchanged. Lanes are then work-items
+//! that are neighbours along the other one.
 //!
 //! A program whose first dimension numbers rows of a matrix, `a[get_global_id(0) * n + get_global_id(1)]`, accesses memory with a
-//! large stride along x and contiguously along y. Work-items may be executed in any order, so the runtime exchanges the two
-//! dimensions of the launch, and each query asks for the other one.
+//! large stride along x and contiguously along y. If it numbers the planes of a volume, `a[(get_global_id(0) * n + get_global_id(1))
+//! * n + get_global_id(2)]`, neighbours along z access neighbouring elements. Work-items may be executed in any order, so the
+//! runtime exchanges the two dimensions of the launch, and each query asks for the other one.
 //!
 //! Not for kernels that can observe an order of the work-items of a group: those with sub-groups, linear ids or collective operations.
 //!
 //! Deliberately not here: when a kernel gains ([`gains_from_transposition`](crate::spmd::gains_from_transposition)), and which
 //! launches are transposed ([`crate::specialize`]).
 
+use clift_include::exchange::Exchange;
 use clift_kir::ops::QueryOp;
 use clift_kir::{Function, Imm, KernelData};
 
 use crate::spmd::class::{Class, class};
 
-/// Exchanges x and y in a kernel, if it cannot observe an order of work-items.
-pub(crate) fn run(func: &Function) -> Option<Function> {
+/// Exchanges x and another dimension in a kernel that uses it, if it cannot observe an order of work-items.
+pub(crate) fn run(func: &Function, exchange: Exchange) -> Option<Function> {
     let mut transposed = func.clone();
-    let mut uses_y = false;
+    let mut uses_other = false;
     for &block in func.layout.blocks() {
         for &inst in func.layout.insts(block) {
             let data = func.dfg.inst(inst);
             match class(data.op) {
                 Class::Query(query) if depends_on_order(query) => return None,
                 Class::Query(_) => {
-                    if let Imm::Dim(dim @ (0 | 1)) = data.imm {
-                        uses_y |= dim == 1;
-                        transposed
-                            .dfg
-                            .replace_inst(inst, clift_kir::InstData { imm: Imm::Dim(1 - dim), ..data.clone() });
+                    if let Imm::Dim(dim) = data.imm {
+                        uses_other |= dim == exchange.dimension();
+                        let imm = Imm::Dim(exchange.of(dim));
+                        transposed.dfg.replace_inst(inst, clift_kir::InstData { imm, ..data.clone() });
                     }
                 }
                 Class::Collective | Class::NamedBarrier | Class::Yield | Class::Image => return None,
@@ -48,12 +49,12 @@ pub(crate) fn run(func: &Function) -> Option<Function> {
             }
         }
     }
-    uses_y.then_some(transposed)
+    uses_other.then_some(transposed)
 }
 
 /// What a kernel demands of its transposed launches.
-pub(crate) fn kernel(kernel: &KernelData) -> KernelData {
-    KernelData { required_local_size: kernel.required_local_size.map(|[x, y, z]| [y, x, z]), ..kernel.clone() }
+pub(crate) fn kernel(kernel: &KernelData, exchange: Exchange) -> KernelData {
+    KernelData { required_local_size: kernel.required_local_size.map(|sizes| exchange.apply(sizes)), ..kernel.clone() }
 }
 
 /// Whether a query's answer depends on the order of work-items or dimensions.
