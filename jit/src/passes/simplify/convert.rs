@@ -2,7 +2,7 @@
 
 use clift_kir::{Builder, Elem, Imm, InstData, Opcode, Type, Value};
 
-use super::{defined_by, splat};
+use super::{defined_by, splat, splat_bits};
 
 /// Rules for conversions.
 pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
@@ -46,7 +46,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
                     });
                 }
             }
-            None
+            bytes(b, x, ty)
         }
         Opcode::SpaceCast if from == ty => Some(x),
         Opcode::SpaceCast => {
@@ -63,6 +63,27 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         }
         _ => None,
     }
+}
+
+/// The low bytes of what is computed from extended bytes, computed from the bytes: C computes with bytes as `int`.
+fn bytes(b: &mut Builder<'_>, x: Value, ty: Type) -> Option<Value> {
+    let data = b.func.dfg.inst(b.func.dfg.def_inst(x)?);
+    let (op, &[left, right]) = (data.op, data.args.as_slice()) else { return None };
+    if ty.elem != Elem::I8 || ![Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Iadd, Opcode::Isub].contains(&op) {
+        return None;
+    }
+    let byte = |value: Value| {
+        let extended = [Opcode::Zext, Opcode::Sext].into_iter().find_map(|op| defined_by(b, value, op));
+        extended.map(|data| data.args[0]).filter(|&source| b.ty(source) == ty)
+    };
+    let constant = |value: Value| splat_bits(b, value).map(|bits| bits & ty.elem.mask());
+    let (left, right) = match (byte(left), byte(right), constant(left), constant(right)) {
+        (Some(left), Some(right), ..) => (left, right),
+        (Some(left), None, _, Some(bits)) => (left, splat(b, ty, bits)),
+        (None, Some(right), Some(bits), _) => (splat(b, ty, bits), right),
+        _ => return None,
+    };
+    Some(b.int2(op, left, right))
 }
 
 /// Extended components of records that are as long as the result's lanes: shifts instead of moving lanes.
