@@ -8,12 +8,17 @@
 //!   a work-group as one row;
 //! - otherwise they run the function that takes any work-group.
 //!
+//! Programs whose rows have many lengths (kernels that kernels enqueue, levels of a pyramid) would get a function for each number of
+//! lanes, which take longer to compile than to run. So a kernel gets few functions for short rows at once; for others, such rows run
+//! the general function until that has taken as long as compiling does.
+//!
 //! All kernels share one entry, which finds the kernel by the context's entry data. The first thread that needs a function
 //! compiles it, and others wait for it. If the general function cannot be compiled, the launch ends with a fault that gives the
 //! reason. If a narrower function cannot be compiled, the general one is used instead.
 
 #![allow(unsafe_code, reason = "entries get their data through a pointer")]
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -37,10 +42,18 @@ pub(super) struct LazyKernel {
     one_row: OnceLock<Result<PlacedCode, BuildError>>,
     /// By the binary logarithm of the number of lanes.
     narrower: [OnceLock<Option<(PlacedCode, Resources)>>; WIDTHS],
+    /// How long the general function has run for rows that have no function of their own yet, in ns.
+    without_own: [AtomicU64; WIDTHS],
 }
 
 /// Widths from 1 to 16 lanes.
 const WIDTHS: usize = 5;
+
+/// Number of functions for short rows that a kernel gets when it first needs them.
+const AT_ONCE: usize = 2;
+
+/// After the general function has run for so long, a function for short rows is worth compiling.
+const WORTH_COMPILING_NS: u64 = 1_000_000;
 
 impl LazyKernel {
     /// A kernel of which no function is compiled yet.
@@ -52,7 +65,8 @@ impl LazyKernel {
     ) -> LazyKernel {
         let name = name.to_owned();
         let (general, one_row) = (OnceLock::new(), OnceLock::new());
-        LazyKernel { backend, name, source, data, general, one_row, narrower: Default::default() }
+        let (narrower, without_own) = Default::default();
+        LazyKernel { backend, name, source, data, general, one_row, narrower, without_own }
     }
 
     /// The function for all groups of a launch that no other function takes.
@@ -99,14 +113,35 @@ impl LazyKernel {
         made.map_err(|error| error.in_kernel(&self.name))
     }
 
-    /// A function for narrower packs that serves the first groups of a row, and the number of those groups, counted from the
-    /// row's start.
-    fn for_short_rows(&self, context: &WgContext) -> Option<(GroupRunFn, u64)> {
+    /// The number of lanes of the packs that the rows of a launch should have, if that is not the kernel's width.
+    fn short_lanes(&self, context: &WgContext) -> Option<u32> {
         if self.source.resources().packs_of_groups {
             return None;
         }
-        let (row, offset) = (context.local_size[0], context.global_offset[0]);
-        let lanes = narrower_lanes(self.source.resources().width, row, offset)?;
+        narrower_lanes(self.source.resources().width, context.local_size[0], context.global_offset[0])
+    }
+
+    /// Whether packs of so many lanes should have their own function now. In debug builds they always should, so that tests, which launch
+    /// kernels with many sizes, run all functions.
+    fn has_own(&self, lanes: u32) -> bool {
+        let index = lanes.trailing_zeros() as usize;
+        let is_made = |own: &OnceLock<_>| own.get().is_some();
+        cfg!(debug_assertions)
+            || self.narrower.get(index).is_some_and(is_made)
+            || self.narrower.iter().filter(|own| is_made(own)).count() < AT_ONCE
+            || self.without_own.get(index).is_none_or(|time| time.load(Ordering::Relaxed) >= WORTH_COMPILING_NS)
+    }
+
+    /// Records that the general function has run for rows whose packs should have so many lanes.
+    fn ran_without_own(&self, lanes: u32, began: Instant) {
+        if let Some(time) = self.without_own.get(lanes.trailing_zeros() as usize) {
+            time.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// A function for packs of so many lanes that serves the first groups of a row, and the number of those groups, counted from the
+    /// row's start.
+    fn for_short_rows(&self, context: &WgContext, lanes: u32) -> Option<(GroupRunFn, u64)> {
         let (run, needs) = self.narrower(lanes)?;
         let groups = needs.packed_groups(context.global_size, context.global_offset, context.local_size);
         let fits = needs.scratch_bytes_for(context.local_size).is_some_and(|bytes| bytes <= context.scratch_bytes)
@@ -134,7 +169,9 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
     // long as the program.
     let (context, lazy) = unsafe { (&*ctx, &*(*ctx).entry_data.cast::<LazyKernel>()) };
     let (mut first, mut left) = (first_group, group_count);
-    if let Some((run, groups)) = lazy.for_short_rows(context) {
+    let lanes = lazy.short_lanes(context);
+    let own = lanes.filter(|lanes| lazy.has_own(*lanes));
+    if let Some((run, groups)) = own.and_then(|lanes| lazy.for_short_rows(context, lanes)) {
         let count = groups.saturating_sub(first).min(left);
         if count > 0 {
             // SAFETY: the function takes these groups, and the scratch memory is large enough for it; its other requirements are
@@ -150,8 +187,12 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
     }
     match lazy.general(context) {
         Ok(run) => {
+            let began = lanes.filter(|_| own.is_none()).map(|lanes| (lanes, Instant::now()));
             // SAFETY: the general function has the same requirements as this one. The context contains the runtime's callbacks.
             unsafe { ((*context.callbacks).enter)(run, ctx, args, first, left) };
+            if let Some((lanes, began)) = began {
+                lazy.ran_without_own(lanes, began);
+            }
         }
         Err(error) => {
             let message = error.to_string();
