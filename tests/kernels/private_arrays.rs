@@ -1,4 +1,5 @@
-//! Private arrays: counters and permutations with an index of each work-item, small arrays that loops over constant ranges sort,
+//! Private arrays: counters and permutations with an index of each work-item, lists that are sorted, small arrays that loops over
+//! constant ranges sort,
 //! eliminate or permute by tables, and what such loops compute from a shared divisor.
 
 use clift_tests::kernel::{Case, Element, GLOBAL, Need};
@@ -300,6 +301,52 @@ fn pointers() -> Case {
     })
 }
 
+/// Keys with their values, sorted by exchanging neighbours: lists of a constant length, or of one that differs between work-items.
+fn sorted_pairs<T: Element + Ord>(
+    ty: &str,
+    constant: bool,
+    of: impl Fn(u32) -> T + Clone + Send + Sync + 'static,
+    xor: impl Fn(T, u32) -> T + Send + Sync + 'static,
+) -> Case {
+    const MOST: usize = 13;
+    let length = if constant { MOST.to_string() } else { "(int)(g % 12) + 1".to_owned() };
+    let source = format!(
+        "kernel void t(global {ty} *out, global const {ty} *in) {{
+            size_t g = get_global_id(0);
+            {ty} keys[{MOST}];
+            uchar values[{MOST}];
+            int n = {length};
+            for (int i = 0; i < n; i++) {{
+                keys[i] = in[g * {MOST} + i];
+                values[i] = i;
+            }}
+            for (int i = 0; i < n - 1; i++)
+                for (int j = 0; j < n - 1 - i; j++)
+                    if (keys[j] > keys[j + 1]) {{
+                        {ty} key = keys[j];
+                        uchar value = values[j];
+                        keys[j] = keys[j + 1];
+                        values[j] = values[j + 1];
+                        keys[j + 1] = key;
+                        values[j + 1] = value;
+                    }}
+            for (int i = 0; i < {MOST}; i++)
+                out[g * {MOST} + i] = i < n ? ({ty})(keys[i] ^ values[i]) : ({ty})0;
+        }}"
+    );
+    let key = of.clone();
+    let kind = if constant { "constant" } else { "varying" };
+    Case::new(format!("private_arrays::sorted_pairs_{kind}_{ty}"), source)
+        .expect_n(GLOBAL * MOST, move |at| {
+            let (g, place) = (at / MOST, at % MOST);
+            let n = if constant { MOST } else { g % 12 + 1 };
+            let mut pairs: Vec<(T, u32)> = (0..n).map(|i| (key(element(g * MOST + i)), i as u32)).collect();
+            pairs.sort_by_key(|&(key, _)| key);
+            Some(pairs.get(place).map_or(key(0), |&(key, value)| xor(key, value)))
+        })
+        .input_n(GLOBAL * MOST, move |k| of(element(k)))
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     const SMALL: &[i64] = &[1, 2, 3, 7, 10, 100, 127];
     const LARGE: &[i64] = &[1, 3, 10, 641, 1000, 0xffff, 0x7fff_ffff, 0x1234_5678];
@@ -311,6 +358,11 @@ pub(crate) fn cases() -> Vec<Case> {
         counters("float", |v| v as f32, |a, b| a + b),
         counters("double", f64::from, |a, b| a + b),
         exchanged(),
+        sorted_pairs("uchar", true, |v| v as u8, |key, value| key ^ value as u8),
+        sorted_pairs("short", true, |v| v as i16, |key, value| key ^ value as i16),
+        sorted_pairs("int", true, |v| v as i32, |key, value| key ^ value as i32),
+        sorted_pairs("uchar", false, |v| v as u8, |key, value| key ^ value as u8),
+        sorted_pairs("ulong", false, u64::from, |key, value| key ^ u64::from(value)),
         pointers(),
         eliminated(),
         tables(),

@@ -1,6 +1,7 @@
 //! Work-groups of one work-item, many of them: drivers may execute neighbouring groups together, which programs must not notice.
 
 use clift_tests::kernel::Case;
+use clift_tests::values::spread;
 
 /// Groups of one work-item, and of a few for comparison.
 const LOCALS: &[&[usize]] = &[&[1], &[2], &[4]];
@@ -142,6 +143,62 @@ fn vectors() -> Case {
     .value(13_u32)
 }
 
+/// Sums, differences, counts and extremes of integers, by a single work-item for each list.
+fn reductions(ty: &'static str, count: usize) -> Case {
+    const LISTS: usize = 3;
+    let element = move |at: usize| {
+        let value = spread(13, at);
+        if ty == "uchar" { value as u8 as i64 } else { value as i32 as i64 }
+    };
+    let source = format!(
+        "kernel void t(global int *out, global const {ty} *in, int n) {{
+            global const {ty} *list = in + get_global_id(0) * {count};
+            int sum = 3, left = 5, large = 0, odd = 0, least = list[0], most = list[0], bits = -1, mixed = 1;
+            for (int i = 0; i < n; i++) sum += list[i];
+            for (int i = 0; i < n; i++) left -= list[i];
+            for (int i = 0; i < n; i++) if (list[i] > 90) large++;
+            for (int i = 0; i < n; i++) odd += list[i] & 1 ? list[i] : 0;
+            for (int i = 0; i < n; i++) {{
+                least = list[i] < least ? list[i] : least;
+                most = max(most, (int)list[i]);
+            }}
+            for (int i = 0; i < n; i++) {{
+                bits &= list[i];
+                mixed *= list[i] | 1;
+            }}
+            global int *results = out + get_global_id(0) * 8;
+            results[0] = sum; results[1] = left; results[2] = large; results[3] = odd;
+            results[4] = least; results[5] = most; results[6] = bits; results[7] = mixed;
+        }}"
+    );
+    let case = Case::new(format!("single_items::reductions_{ty}_{count}"), source).range(&[LISTS], &[&[1]]).expect_n(
+        LISTS * 8,
+        move |at| {
+            let list = (0..count).map(|i| element(at / 8 * count + i) as i32);
+            Some(match at % 8 {
+                0 => list.fold(3, i32::wrapping_add),
+                1 => list.fold(5, i32::wrapping_sub),
+                2 => list.filter(|&x| x > 90).count() as i32,
+                3 => list.filter(|x| x & 1 == 1).fold(0, i32::wrapping_add),
+                4 => list.min()?,
+                5 => list.max()?,
+                6 => list.fold(-1, |all, x| all & x),
+                _ => list.fold(1i32, |all, x| all.wrapping_mul(x | 1)),
+            })
+        },
+    );
+    let case = if ty == "uchar" {
+        case.input_n(LISTS * count, move |at| element(at) as u8)
+    } else {
+        case.input_n(LISTS * count, move |at| element(at) as i32)
+    };
+    case.value(count as i32)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
-    vec![loops_and_exits(), ids(), own_local_memory(), given_local_memory(), vectors()]
+    let mut cases = vec![loops_and_exits(), ids(), own_local_memory(), given_local_memory(), vectors()];
+    for count in [1, 4, 15, 16, 33, 100] {
+        cases.extend(["uchar", "int"].map(|ty| reductions(ty, count)));
+    }
+    cases
 }
