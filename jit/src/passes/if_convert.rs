@@ -20,7 +20,11 @@
 //! between pointers, whose origin passes on memory want to see, stay.
 
 use clift_kir::analysis::Cfg;
+use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, MemInfo, Opcode, Space, Type, Value};
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::{Changed, simplify_cfg};
 
@@ -84,7 +88,8 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
         [_, Some((b, y))] if b.block == calls[0].block => ([calls[0].clone(), b], [Vec::new(), y.to_vec()]),
         _ => return None,
     };
-    if joins[0].block == block {
+    let same_target = calls[0].block == calls[1].block;
+    if joins[0].block == block || same_target && waits_for_loads(func, cfg, condition, &joins) {
         return None;
     }
     let count =
@@ -100,6 +105,49 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
     }
     let short = cost <= MAX_SIDES && stores <= MAX_STORES && selects <= MAX_SELECTS;
     short.then_some(ShortBranch { condition, sides, joins })
+}
+
+/// How many values are looked at to find what a condition depends on.
+const MAX_LOOKED_AT: usize = 64;
+
+/// Whether a branch decides which memory a later iteration loads to decide the same branch, as in the search for the least of
+/// several records by its number. With a select, each iteration would wait for the loads of the one before; a branch is predicted.
+fn waits_for_loads(func: &Function, cfg: &Cfg, condition: Value, joins: &[BlockCall; 2]) -> bool {
+    let join = joins[0].block;
+    let depends = |param: Value| {
+        let at = func.dfg.params(join).iter().position(|&other| other == param);
+        at.is_some_and(|at| joins[0].args[at] != joins[1].args[at])
+    };
+    // Values, and whether the condition depends on them through a load.
+    let mut work = vec![(condition, false)];
+    let mut seen: FxHashSet<(Value, bool)> = work.iter().copied().collect();
+    while let Some((value, loaded)) = work.pop() {
+        if loaded && depends(value) {
+            return true;
+        }
+        let mut sources: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut through_load = loaded;
+        match func.dfg.def(value) {
+            ValueDef::Result(inst, _) => {
+                let data = func.dfg.inst(inst);
+                through_load |= data.op == Opcode::Load;
+                sources.extend(data.args.iter().copied());
+            }
+            ValueDef::Param(block, index) => {
+                for &pred in cfg.preds(block) {
+                    let Some(terminator) = func.layout.terminator(pred) else { continue };
+                    let calls = func.dfg.targets(terminator).into_iter().filter(|call| call.block == block);
+                    sources.extend(calls.map(|call| call.args[usize::from(index)]));
+                }
+            }
+        }
+        for source in sources {
+            if seen.len() < MAX_LOOKED_AT && seen.insert((source, through_load)) {
+                work.push((source, through_load));
+            }
+        }
+    }
+    false
 }
 
 /// One side of a branch, if it is cheap and ends with a jump: the jump with the arguments of the side's parameters, and the
