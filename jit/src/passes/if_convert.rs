@@ -109,6 +109,8 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
 
 /// How many values are looked at to find what a condition depends on.
 const MAX_LOOKED_AT: usize = 64;
+/// How many ways into a block.
+const MAX_WAYS: usize = 8;
 
 /// Whether a branch decides which memory a later iteration loads to decide the same branch, as in the search for the least of
 /// several records by its number. With a select, each iteration would wait for the loads of the one before; a branch is predicted.
@@ -133,9 +135,14 @@ fn waits_for_loads(func: &Function, cfg: &Cfg, condition: Value, joins: &[BlockC
                 through_load |= data.op == Opcode::Load;
                 sources.extend(data.args.iter().copied());
             }
+            // Too many ways to look at.
+            ValueDef::Param(block, _) if cfg.preds(block).len() > MAX_WAYS => return true,
             ValueDef::Param(block, index) => {
                 for &pred in cfg.preds(block) {
                     let Some(terminator) = func.layout.terminator(pred) else { continue };
+                    if matches!(func.dfg.inst(terminator).imm, Imm::Switch(_)) {
+                        return true;
+                    }
                     let calls = func.dfg.targets(terminator).into_iter().filter(|call| call.block == block);
                     sources.extend(calls.map(|call| call.args[usize::from(index)]));
                 }
