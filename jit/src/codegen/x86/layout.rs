@@ -1,9 +1,9 @@
-//! The last step of emission: the forms of jumps, and the places of loops.
+//! The last step of emission: branch relaxation, which gives jumps over short distances their short forms, and the alignment of loops.
 //!
 //! Emission appends the bytes of instructions, and notes where blocks begin, where jumps belong, and where the source location
-//! changes. Places are final only here: jumps over short distances have short forms, and the loops that contain no others begin
-//! where they take the fewest lines of the instruction cache. A short loop across two lines takes up to a third more time (Zen 4:
-//! shifting elements of an insertion sort, 1.3 and 1.6 ns).
+//! changes. Places are final only here. The loops that contain no others begin where they take the fewest lines of the instruction
+//! cache: a short loop across two lines takes up to a third more time (Zen 4, shifting elements of an insertion sort: 1.3 and
+//! 1.6 ns).
 //!
 //! All steps are linear in the code.
 
@@ -21,7 +21,7 @@ pub(super) const JUMP: u8 = 0xeb;
 
 /// What belongs between the instructions.
 #[derive(Clone, Copy, Debug)]
-enum Joint {
+enum LayoutItem {
     /// A block begins.
     Start(Block),
     /// A jump with this short opcode.
@@ -36,7 +36,7 @@ pub(super) struct CodeLayout {
     /// The bytes of all other instructions.
     bytes: Vec<u8>,
     /// With their offsets in `bytes`, in order.
-    joints: Vec<(usize, Joint)>,
+    items: Vec<(usize, LayoutItem)>,
 }
 
 /// Code with everything at its final place.
@@ -47,14 +47,14 @@ pub(super) struct PlacedBytes {
     pub(super) marks: Vec<(usize, Loc)>,
     /// Where blocks begin, as far as they are emitted.
     pub(super) starts: Vec<Option<usize>>,
-    /// By joint, its offset in the instructions, and how far they have moved from there on.
+    /// By item, its offset in the instructions, and how far they have moved from there on.
     moved: Vec<(usize, usize)>,
 }
 
 impl PlacedBytes {
     /// The final offset of a byte of an instruction that had the offset `at`.
     pub(super) fn place(&self, at: usize) -> usize {
-        let before = self.moved.partition_point(|&(joint, _)| joint <= at);
+        let before = self.moved.partition_point(|&(item, _)| item <= at);
         at + before.checked_sub(1).map_or(0, |last| self.moved[last].1)
     }
 }
@@ -67,38 +67,38 @@ impl CodeLayout {
 
     /// A block begins here.
     pub(super) fn start(&mut self, block: Block) {
-        self.joints.push((self.bytes.len(), Joint::Start(block)));
+        self.items.push((self.bytes.len(), LayoutItem::Start(block)));
     }
 
     /// A jump with this short opcode belongs here.
     pub(super) fn jump(&mut self, opcode: u8, to: Block) {
-        self.joints.push((self.bytes.len(), Joint::Jump(opcode, to)));
+        self.items.push((self.bytes.len(), LayoutItem::Jump(opcode, to)));
     }
 
     /// The instructions that follow have another source location.
     pub(super) fn loc(&mut self, loc: Loc) {
-        self.joints.push((self.bytes.len(), Joint::Loc(loc)));
+        self.items.push((self.bytes.len(), LayoutItem::Loc(loc)));
     }
 
     /// Gives all blocks of a function, of which there are `blocks`, and all jumps their places.
     pub(super) fn place(self, blocks: usize) -> PlacedBytes {
-        let mut start_joint = vec![None; blocks];
-        for (number, &(_, joint)) in self.joints.iter().enumerate() {
-            if let Joint::Start(block) = joint {
-                start_joint[block.index()] = Some(number);
+        let mut start_item = vec![None; blocks];
+        for (number, &(_, item)) in self.items.iter().enumerate() {
+            if let LayoutItem::Start(block) = item {
+                start_item[block.index()] = Some(number);
             }
         }
         let start_of = |block: Block| {
-            start_joint[block.index()].unwrap_or_else(|| unreachable!("broken invariant: {block:?} not emitted"))
+            start_item[block.index()].unwrap_or_else(|| unreachable!("broken invariant: {block:?} not emitted"))
         };
         let loop_ends = self.innermost_loops(start_of);
         // Sizes of jumps, first in their long forms.
-        let mut sizes: Vec<usize> = self.joints.iter().map(|&(_, joint)| long_bytes(joint)).collect();
+        let mut sizes: Vec<usize> = self.items.iter().map(|&(_, item)| long_bytes(item)).collect();
         for _ in 0..ROUNDS {
             let (places, paddings) = self.places(&sizes, &loop_ends);
             let mut changed = false;
-            for (number, &(_, joint)) in self.joints.iter().enumerate() {
-                let Joint::Jump(_, to) = joint else { continue };
+            for (number, &(_, item)) in self.items.iter().enumerate() {
+                let LayoutItem::Jump(_, to) = item else { continue };
                 let (from, to) = (number, start_of(to));
                 // What lies between, if all loops there are moved as far as can be.
                 let padded = paddings[to.max(from)] - paddings[to.min(from)];
@@ -119,10 +119,10 @@ impl CodeLayout {
         self.assemble(&sizes, &loop_ends, blocks, start_of)
     }
 
-    /// By joint, the place after it without padding, and the most padding up to it.
+    /// By item, the place after it without padding, and the most padding up to it.
     fn places(&self, sizes: &[usize], loop_ends: &[Option<usize>]) -> (Vec<usize>, Vec<usize>) {
         let (mut added, mut padding) = (0, 0);
-        let each = self.joints.iter().zip(sizes).zip(loop_ends);
+        let each = self.items.iter().zip(sizes).zip(loop_ends);
         each.map(|((&(at, _), size), end)| {
             added += size;
             padding += if end.is_some() { LINE - 1 } else { 0 };
@@ -131,11 +131,11 @@ impl CodeLayout {
         .unzip()
     }
 
-    /// For the starts of loops that contain no other loop, the joint of the last jump back to them.
+    /// For the starts of loops that contain no other loop, the item of the last jump back to them.
     fn innermost_loops(&self, start_of: impl Fn(Block) -> usize) -> Vec<Option<usize>> {
-        let mut ends: Vec<Option<usize>> = vec![None; self.joints.len()];
-        for (number, &(_, joint)) in self.joints.iter().enumerate() {
-            if let Joint::Jump(_, to) = joint
+        let mut ends: Vec<Option<usize>> = vec![None; self.items.len()];
+        for (number, &(_, item)) in self.items.iter().enumerate() {
+            if let LayoutItem::Jump(_, to) = item
                 && start_of(to) <= number
             {
                 ends[start_of(to)] = Some(number);
@@ -162,25 +162,25 @@ impl CodeLayout {
     ) -> PlacedBytes {
         let (unpadded, _) = self.places(sizes, loop_ends);
         let mut placed = PlacedBytes {
-            bytes: Vec::with_capacity(self.bytes.len() + self.joints.len()),
+            bytes: Vec::with_capacity(self.bytes.len() + self.items.len()),
             marks: Vec::new(),
             starts: vec![None; blocks],
-            moved: Vec::with_capacity(self.joints.len()),
+            moved: Vec::with_capacity(self.items.len()),
         };
         let mut jumps = Vec::new();
         let mut copied = 0;
-        for (number, &(at, joint)) in self.joints.iter().enumerate() {
+        for (number, &(at, item)) in self.items.iter().enumerate() {
             placed.bytes.extend_from_slice(&self.bytes[copied..at]);
             copied = at;
-            match joint {
-                Joint::Start(block) => {
+            match item {
+                LayoutItem::Start(block) => {
                     if let Some(end) = loop_ends[number] {
                         let padding = padding(placed.bytes.len(), unpadded[end] - unpadded[number]);
                         pad(&mut placed.bytes, padding);
                     }
                     placed.starts[block.index()] = Some(placed.bytes.len());
                 }
-                Joint::Jump(opcode, to) => {
+                LayoutItem::Jump(opcode, to) => {
                     match (sizes[number], opcode) {
                         (2, _) => placed.bytes.push(opcode),
                         (_, JUMP) => placed.bytes.push(0xe9),
@@ -190,7 +190,7 @@ impl CodeLayout {
                     jumps.push((placed.bytes.len(), bytes, to));
                     placed.bytes.extend_from_slice(&[0; 4][..bytes]);
                 }
-                Joint::Loc(loc) => placed.marks.push((placed.bytes.len(), loc)),
+                LayoutItem::Loc(loc) => placed.marks.push((placed.bytes.len(), loc)),
             }
             placed.moved.push((at, placed.bytes.len() - at));
         }
@@ -206,12 +206,12 @@ impl CodeLayout {
     }
 }
 
-/// The most bytes that a joint takes.
-fn long_bytes(joint: Joint) -> usize {
-    match joint {
-        Joint::Start(_) | Joint::Loc(_) => 0,
-        Joint::Jump(JUMP, _) => 5,
-        Joint::Jump(..) => 6,
+/// The most bytes that a item takes.
+fn long_bytes(item: LayoutItem) -> usize {
+    match item {
+        LayoutItem::Start(_) | LayoutItem::Loc(_) => 0,
+        LayoutItem::Jump(JUMP, _) => 5,
+        LayoutItem::Jump(..) => 6,
     }
 }
 
