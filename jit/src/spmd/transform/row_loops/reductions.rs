@@ -9,7 +9,8 @@
 //!
 //! Sums of floats depend on the order, so they stay.
 
-use clift_kir::{AtomicOp, Builder, Function, Imm, Inst, Opcode, Type, Value};
+use clift_kir::dfg::ConstData;
+use clift_kir::{AtomicOp, Builder, Function, Imm, Inst, Opcode, Type, Value, eval};
 
 use super::CountedLoop;
 
@@ -97,7 +98,7 @@ impl Reduction {
     pub(super) fn contribution(&self, at: &mut Builder<'_>, value: impl Fn(Value) -> Value) -> Value {
         let operand = value(self.operand);
         let Some((condition, is_true)) = self.condition else { return operand };
-        let nothing = at.iconst(at.ty(operand), identity(self.op, at.ty(operand)));
+        let nothing = identity(at, self.op, at.ty(operand));
         let [then, otherwise] = if is_true { [operand, nothing] } else { [nothing, operand] };
         at.select(value(condition), then, otherwise)
     }
@@ -105,8 +106,7 @@ impl Reduction {
     /// The accumulators before the loop.
     pub(super) fn start(&self, at: &mut Builder<'_>, count: u32) -> Value {
         let ty = at.ty(self.param);
-        let identity = at.iconst(ty, identity(self.op, ty));
-        at.splat(identity, count)
+        identity(at, self.op, ty.with_lanes(count))
     }
 
     /// The accumulators after iterations that add `more`.
@@ -138,22 +138,10 @@ const OPS: [(Opcode, AtomicOp); 10] = [
 
 /// The op that combines accumulators.
 fn opcode(op: AtomicOp) -> Opcode {
-    let found = OPS.iter().find(|(_, other)| *other == op);
-    found.map_or_else(|| unreachable!("broken invariant: no reduction by {op:?}"), |&(opcode, _)| opcode)
+    op.combines_by().unwrap_or_else(|| unreachable!("broken invariant: no reduction by {op:?}"))
 }
 
 /// What changes nothing.
-fn identity(op: AtomicOp, ty: Type) -> i64 {
-    let ones = ty.elem.mask();
-    let bits = match op {
-        AtomicOp::Mul => 1,
-        AtomicOp::And | AtomicOp::Umin => ones,
-        AtomicOp::Smin => ones >> 1,
-        AtomicOp::Smax => ones ^ ones >> 1,
-        AtomicOp::Add | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Umax => 0,
-        AtomicOp::Xchg | AtomicOp::Sub | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => {
-            unreachable!("broken invariant: no reduction by {op:?}")
-        }
-    };
-    bits as i64
+fn identity(at: &mut Builder<'_>, op: AtomicOp, ty: Type) -> Value {
+    at.constant(ConstData::splat(ty, eval::identity(op, ty.elem)))
 }
