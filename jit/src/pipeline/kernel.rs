@@ -10,6 +10,7 @@ use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
+use crate::spmd::PackCosts;
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
 use crate::{BackendChoice, BuildError, Options, passes, spmd};
@@ -38,6 +39,7 @@ pub(super) fn compile(
         private_bytes: general.private_bytes,
         has_barrier: general.has_barrier,
         report: groups.report,
+        costs: groups.costs,
     };
     if !needs.resources.packs_of_groups {
         let (width, runs) = (needs.resources.width, needs.report.accesses_runs());
@@ -111,15 +113,21 @@ fn calls_functions(func: &Function) -> bool {
 
 /// The dimension that should be exchanged with x in launches of a kernel, and the lanes of its packs then, if it should have code for
 /// such launches.
-pub(super) fn gains_from_transposition(module: &Module, number: usize, options: &Options) -> Option<(Exchange, u32)> {
+pub(super) fn gains_from_transposition(
+    module: &Module,
+    number: usize,
+    needs: &KernelNeeds,
+    options: &Options,
+) -> Option<(Exchange, u32)> {
     let kernel = &module.kernels[number];
     let func = &module.funcs[kernel.func];
+    let usual = needs.costs?;
     let machine = Backends::choose(options).ok()?.machine();
     if !dimensions_matter(module, number, options) {
         return None;
     }
     Exchange::ALL.into_iter().find_map(|exchange| {
-        spmd::gains_from_transposition(func, kernel, exchange, options, &machine).map(|lanes| (exchange, lanes))
+        spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine).map(|lanes| (exchange, lanes))
     })
 }
 
@@ -186,6 +194,7 @@ fn already_looped(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions 
         packed: None,
         one_row: None,
         report: VectorizationReport::scalar("handwritten kernel IR"),
+        costs: None,
     }
 }
 
@@ -204,4 +213,6 @@ pub(super) struct KernelNeeds {
     pub(super) private_bytes: u64,
     pub(super) has_barrier: bool,
     pub(super) report: VectorizationReport,
+    /// What its packs cost, if it has several dimensions.
+    costs: Option<PackCosts>,
 }

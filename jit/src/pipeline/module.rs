@@ -82,7 +82,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let by_groups = !desc.is_child && kernel::gains_from_packs_of_groups(&module, number, &needs, options);
             let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
             let transposed =
-                (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, options)).flatten();
+                (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, &needs, options)).flatten();
             if let Some((exchange, lanes)) = transposed {
                 observer.report_transposed(&desc.name, exchange, lanes);
             }

@@ -43,8 +43,8 @@ use clift_kir::{Function, KernelData, Module};
 
 use super::{BackendChoice, BuildError, Options, passes};
 use crate::target::machine::Machine;
-pub(crate) use cost::width::LEAST_SUB_GROUP;
-use cost::width::{RowLengths, Width};
+pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
+use cost::width::{RowLengths, Width, uses_other_dimensions};
 use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
@@ -83,6 +83,8 @@ pub struct GroupFunctions {
     pub one_row: Option<GroupFunction>,
     /// What the vectorizer did.
     pub report: VectorizationReport,
+    /// What the kernel's packs cost, if it has several dimensions.
+    pub(crate) costs: Option<PackCosts>,
 }
 
 /// Whether the values that a kernel computes are mostly vectors that fill half of a long register at least.
@@ -131,17 +133,18 @@ pub fn narrower(
 }
 
 /// The lanes of a kernel's packs in launches with x and another dimension exchanged, if those are faster: work-items that are
-/// neighbours along that dimension access neighbouring elements, and those that are neighbours along x do not.
+/// neighbours along that dimension access neighbouring elements, and those that are neighbours along x do not. `usual` are the
+/// costs without that.
 pub(crate) fn gains_from_transposition(
     func: &Function,
     kernel: &KernelData,
+    usual: PackCosts,
     exchange: Exchange,
     options: &Options,
     machine: &Machine,
 ) -> Option<u32> {
-    let transposed = transposed_items::run(func, exchange)?;
     let rows = RowLengths::of(&transposed_items::kernel(kernel, exchange));
-    cost::width::lanes_if_faster(func, RowLengths::of(kernel), &transposed, rows, options, machine)
+    cost::width::lanes_if_faster(usual, || transposed_items::run(func, exchange), rows, options, machine)
 }
 
 /// Whether the work-groups of a kernel should be tiles where the driver chooses their size ([`cost::tiles`]).
@@ -162,7 +165,9 @@ fn make(
     let func = single.as_ref().unwrap_or(&module.funcs[kernel.func]);
     let rows = if groups { RowLengths::Long } else { RowLengths::of(kernel) };
     let maker = Maker { module, kernel, options, groups, growth };
-    let (lanes, normal, versions, close) = match Width::choose(func, rows, options, machine) {
+    let width = Width::choose(func, rows, options, machine);
+    let costs = if uses_other_dimensions(func) { width.pack_costs(machine) } else { None };
+    let (lanes, normal, versions, close) = match width {
         Width::Packs(lanes, normal, versions, close) => (lanes, normal, versions, close),
         Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason), machine),
         Width::Unprofitable(reason, lanes, normal, close) => {
@@ -172,7 +177,7 @@ fn make(
                 report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
             }
             report.rejected_lanes = close.then_some(lanes);
-            return maker.only_scalar(func, report, machine);
+            return Ok(GroupFunctions { costs, ..maker.only_scalar(func, report, machine)? });
         }
     };
     let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
@@ -180,7 +185,7 @@ fn make(
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
-    Ok(GroupFunctions { general, packed: Some(packed), one_row, report })
+    Ok(GroupFunctions { general, packed: Some(packed), one_row, report, costs })
 }
 
 /// The kernel for groups of one work-item, if all launches have such groups and it need not know where a group ends.
@@ -244,7 +249,7 @@ impl Maker<'_> {
             func,
             (general.private_bytes, machine),
         );
-        Ok(GroupFunctions { general, packed: None, one_row: None, report })
+        Ok(GroupFunctions { general, packed: None, one_row: None, report, costs: None })
     }
 
     /// A function for work-groups as one row.

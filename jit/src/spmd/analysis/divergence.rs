@@ -50,7 +50,7 @@ pub enum Reason {
     LoopExit(Inst),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Fact {
     /// `None` while nothing is known: the value is unreached, or depends on itself only.
     form: Option<LaneForm>,
@@ -58,7 +58,7 @@ struct Fact {
 }
 
 /// The result of the analysis: shapes of values, divergence of branches.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Divergence {
     scope: Scope,
     facts: SecondaryMap<Value, Fact>,
@@ -98,6 +98,8 @@ struct Solver<'a> {
     coarse: EntitySet<Block>,
     /// Blocks labelled so far.
     labelled: usize,
+    /// Instructions that have not been visited since an operand has changed.
+    stale: EntitySet<Inst>,
     work: Vec<Work>,
     /// How often a form was raised or found to be high enough.
     #[cfg(test)]
@@ -296,6 +298,7 @@ impl<'a> Solver<'a> {
             varying_cycles: FxHashSet::default(),
             coarse: EntitySet::new(),
             labelled: 0,
+            stale: EntitySet::with_capacity(func.dfg.inst_count()),
             work: Vec::new(),
             #[cfg(test)]
             raised: 0,
@@ -309,11 +312,15 @@ impl<'a> Solver<'a> {
             self.raise(param, LaneForm::Varying, Reason::None);
         }
         for &block in self.cfg.rpo().iter().rev() {
-            self.work.extend(func.layout.insts(block).iter().rev().map(|&inst| Work::Inst(inst)));
+            for &inst in func.layout.insts(block).iter().rev() {
+                self.stale.insert(inst);
+                self.work.push(Work::Inst(inst));
+            }
         }
         while let Some(work) = self.work.pop() {
             match work {
-                Work::Inst(inst) => self.visit(inst),
+                Work::Inst(inst) if self.stale.remove(inst) => self.visit(inst),
+                Work::Inst(_) => {}
                 Work::Argument(arg, param) => {
                     if let Some(form) = self.facts[arg].form {
                         self.raise(param, form.as_block_argument(), Reason::Operand(arg));
@@ -335,7 +342,10 @@ impl<'a> Solver<'a> {
             return;
         }
         self.facts[value] = Fact { form: Some(new), reason };
-        self.work.extend(self.users.of(value).iter().map(|&user| Work::Inst(user)));
+        for &user in self.users.of(value) {
+            self.stale.insert(user);
+            self.work.push(Work::Inst(user));
+        }
         self.work.extend(self.users.arguments(value).iter().map(|argument| Work::Argument(value, argument.param)));
     }
 
@@ -616,5 +626,21 @@ mod tests {
         };
         let (some, more) = (raised(50), raised(500));
         assert!(more <= 10 * some + some / 2, "{some} for 50 parameters, {more} for 500");
+    }
+
+    /// Instructions whose operands are known before them are visited once.
+    #[test]
+    fn straight_line_code_is_visited_once() {
+        let mut text = "function f0 \"k\" canonical {\nb0:\n    v1: i64 = global_id 0\n".to_owned();
+        let count = 100;
+        for i in 2..=count {
+            let _ = writeln!(text, "    v{i}: i64 = iadd v{}, v{}", i - 1, i / 2);
+        }
+        text += "    ret\n}";
+        let func = text::parse_function(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let cfg = Cfg::new(&func);
+        let mut solver = Solver::new(&func, &cfg, Scope::Pack, Assumptions::default(), Assume::Nothing);
+        solver.run();
+        assert_eq!(solver.raised, count);
     }
 }

@@ -5,7 +5,7 @@
 //! its end if there are fewer. So such kernels have [`LEAST_SUB_GROUP`] lanes at least, whatever these cost, unless they must
 //! have one.
 
-use std::cell::OnceCell;
+use std::rc::Rc;
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::{Block, Elem, Function, Imm, Inst, KernelData, Loc, Opcode, Type};
@@ -236,8 +236,6 @@ struct WidthCandidate<'a> {
     general: NormalForm,
     /// The kernel for rows of whole packs, if it differs.
     versions: Option<NormalForm>,
-    /// Of the kernel for rows of whole packs.
-    divergence: OnceCell<Divergence>,
 }
 
 impl<'a> WidthCandidate<'a> {
@@ -248,7 +246,7 @@ impl<'a> WidthCandidate<'a> {
         record_access::run(&mut general, lanes);
         index_widening::run(&mut general, lanes);
         let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
-        WidthCandidate { machine, lanes, general, versions, divergence: OnceCell::new() }
+        WidthCandidate { machine, lanes, general, versions }
     }
 
     /// One lane, as packs of this kind are not worth it.
@@ -261,8 +259,9 @@ impl<'a> WidthCandidate<'a> {
         self.versions.as_ref().unwrap_or(&self.general)
     }
 
-    fn divergence(&self) -> &Divergence {
-        self.divergence.get_or_init(|| self.whole().divergence(self.lanes, true))
+    /// Of the kernel for rows of whole packs.
+    fn divergence(&self) -> Rc<Divergence> {
+        self.whole().divergence(self.lanes, true)
     }
 
     /// Instructions of the kernel for rows of whole packs.
@@ -314,18 +313,18 @@ impl<'a> WidthCandidate<'a> {
     /// those.
     fn gain_over_one_lane(&self, func: &Function) -> Option<f64> {
         let OneLane { func: single, several } = one_lane::run(func, &Globals::new())?;
-        let single = NormalForm { several, ..normalize::run(&single)? };
+        let single = normalize::run(&single)?.with_several(several);
         let long: FxHashSet<Block> =
             single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
         let divergence = single.divergence(self.lanes, true);
         let single_costs = estimate_long(&single, &divergence, self.lanes, self.machine, &long);
-        let packs = estimate_long(self.whole(), self.divergence(), self.lanes, self.machine, &long);
+        let packs = estimate_long(self.whole(), &self.divergence(), self.lanes, self.machine, &long);
         Some(single_costs.scalar / packs.pack.max(1.0))
     }
 
     /// Vector registers that the busiest loop needs at once.
     fn register_pressure(&self) -> u32 {
-        register_pressure::estimate(self.whole(), self.divergence(), self.lanes, self.machine)
+        register_pressure::estimate(self.whole(), &self.divergence(), self.lanes, self.machine)
     }
 
     /// Whether the values of the busiest loop do not fit the registers. Packs on the common machine spill a little anyway: their
@@ -335,42 +334,57 @@ impl<'a> WidthCandidate<'a> {
     }
 
     fn costs(&self) -> Costs {
-        estimate(self.whole(), self.divergence(), self.lanes, self.machine)
+        estimate(self.whole(), &self.divergence(), self.lanes, self.machine)
+    }
+}
+
+/// What a kernel's packs cost, by the estimate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PackCosts {
+    /// Lanes per pack; one if packs are not worth it.
+    lanes: u32,
+    /// Of a work-item.
+    item: f64,
+    /// Whether scattered accesses are a large part.
+    scatters: bool,
+}
+
+impl Width {
+    /// The costs of packs of this width; `None` if there cannot be packs.
+    pub(crate) fn pack_costs(&self, machine: &Machine) -> Option<PackCosts> {
+        match self {
+            &Width::Packs(lanes, ref general, ref versions, _) => {
+                let whole = versions.as_ref().unwrap_or(general);
+                let costs = estimate(whole, &whole.divergence(lanes, true), lanes, machine);
+                let scatters = costs.scattered > (1.0 - OTHER_WORTHWHILE) * costs.hot;
+                Some(PackCosts { lanes, item: costs.hot / f64::from(lanes), scatters })
+            }
+            &Width::Unprofitable(_, lanes, ref normal, _) => {
+                let costs = estimate(normal, &normal.divergence(lanes, true), lanes, machine);
+                Some(PackCosts { lanes: 1, item: costs.scalar / f64::from(lanes), scatters: true })
+            }
+            Width::Scalar(_) => None,
+        }
     }
 }
 
 /// How much faster the other form of a kernel must be.
 const OTHER_WORTHWHILE: f64 = 0.7;
 
-/// The lanes of the other form of a kernel, if it takes much less time because fewer of its accesses are scattered.
+/// The lanes of the other form of a kernel with these costs, if it takes much less time because fewer of its accesses are
+/// scattered.
 pub(crate) fn lanes_if_faster(
-    func: &Function,
-    rows: RowLengths,
-    other: &Function,
+    usual: PackCosts,
+    other: impl FnOnce() -> Option<Function>,
     other_rows: RowLengths,
     options: &Options,
     machine: &Machine,
 ) -> Option<u32> {
-    // Costs per work-item, and whether scattered accesses are a large part of them.
-    let costs = |width: Width| match width {
-        Width::Packs(lanes, general, versions, _) => {
-            let whole = versions.unwrap_or(general);
-            let costs = estimate(&whole, &whole.divergence(lanes, true), lanes, machine);
-            let scatters = costs.scattered > (1.0 - OTHER_WORTHWHILE) * costs.hot;
-            Some((lanes, costs.hot / f64::from(lanes), scatters))
-        }
-        Width::Unprofitable(_, lanes, normal, _) => {
-            let costs = estimate(&normal, &normal.divergence(lanes, true), lanes, machine);
-            Some((1, costs.scalar / f64::from(lanes), true))
-        }
-        Width::Scalar(_) => None,
-    };
-    let (_, usual, scatters) = costs(Width::choose(func, rows, options, machine))?;
-    if !scatters {
+    if !usual.scatters {
         return None;
     }
-    let (lanes, cost, _) = costs(Width::choose(other, other_rows, options, machine))?;
-    (lanes > 1 && cost < OTHER_WORTHWHILE * usual).then_some(lanes)
+    let other = Width::choose(&other()?, other_rows, options, machine).pack_costs(machine)?;
+    (other.lanes > 1 && other.item < OTHER_WORTHWHILE * usual.item).then_some(other.lanes)
 }
 
 /// Whether the rows of work-groups may be assumed to have so many work-items. Kernels of several dimensions whose work-items
@@ -383,7 +397,7 @@ fn long_rows(func: &Function, lanes: u32) -> bool {
 }
 
 /// Whether a kernel has work-item functions of the second or third dimension.
-fn uses_other_dimensions(func: &Function) -> bool {
+pub(crate) fn uses_other_dimensions(func: &Function) -> bool {
     let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
     insts.any(|&inst| {
         let data = func.dfg.inst(inst);
@@ -396,26 +410,24 @@ struct Waits<'a> {
     normal: &'a NormalForm,
     lanes: u32,
     machine: &'a Machine,
-    divergence: OnceCell<Divergence>,
-    /// In packs of twice the lanes.
-    doubled: OnceCell<Divergence>,
 }
 
 impl<'a> Waits<'a> {
     fn new(normal: &'a NormalForm, lanes: u32, machine: &'a Machine) -> Waits<'a> {
-        Waits { normal, lanes, machine, divergence: OnceCell::new(), doubled: OnceCell::new() }
+        Waits { normal, lanes, machine }
     }
 
     fn any(&self) -> bool {
         2 * self.lanes <= MAX_LANES && (self.in_loops() || self.in_chains())
     }
 
-    fn divergence(&self) -> &Divergence {
-        self.divergence.get_or_init(|| self.normal.divergence(self.lanes, true))
+    fn divergence(&self) -> Rc<Divergence> {
+        self.normal.divergence(self.lanes, true)
     }
 
-    fn doubled(&self) -> &Divergence {
-        self.doubled.get_or_init(|| self.normal.divergence(2 * self.lanes, true))
+    /// In packs of twice the lanes.
+    fn doubled(&self) -> Rc<Divergence> {
+        self.normal.divergence(2 * self.lanes, true)
     }
 
     /// Operations executed lane by lane are limited only by themselves.
@@ -431,8 +443,9 @@ impl<'a> Waits<'a> {
         let doubled = 2 * self.lanes;
         loops.iter().next().is_some()
             && !in_loops.flat_map(|&block| func.layout.insts(block)).any(|&inst| self.is_per_lane(inst))
-            && recurrence::is_recurrence_bound(self.normal, self.divergence(), self.lanes, self.machine)
-            && register_pressure::estimate(self.normal, self.doubled(), doubled, self.machine) <= self.machine.registers
+            && recurrence::is_recurrence_bound(self.normal, &self.divergence(), self.lanes, self.machine)
+            && register_pressure::estimate(self.normal, &self.doubled(), doubled, self.machine)
+                <= self.machine.registers
     }
 
     /// Whether there are long chains of operations, and the values of twice as many lanes fit [`CHAIN_REGISTERS`]. Kernels of several
@@ -441,10 +454,10 @@ impl<'a> Waits<'a> {
         let NormalForm { func, cfg, .. } = self.normal;
         let mut insts = cfg.rpo().iter().flat_map(|&block| func.layout.insts(block));
         let pressure =
-            || register_pressure::estimate_varying(self.normal, self.doubled(), 2 * self.lanes, self.machine);
+            || register_pressure::estimate_varying(self.normal, &self.doubled(), 2 * self.lanes, self.machine);
         !uses_other_dimensions(func)
             && !insts.any(|&inst| self.is_per_lane(inst))
-            && recurrence::is_chain_bound(self.normal, self.divergence(), self.lanes, self.machine)
+            && recurrence::is_chain_bound(self.normal, &self.divergence(), self.lanes, self.machine)
             && f64::from(pressure()) <= CHAIN_REGISTERS * f64::from(self.machine.registers)
     }
 }

@@ -102,11 +102,17 @@ kernel f0 args 24
 "#,
         1 - row
     );
-    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    transposed_lanes(&module, Exchange::Y)
+}
+
+/// The lanes of packs of the only kernel of a module in transposed launches, if it gains from those.
+fn transposed_lanes(module: &str, exchange: Exchange) -> Option<u32> {
+    let module = text::parse_module(module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
     let machine = Machine { register_bits: 512, registers: 32 };
-    let func = &module.funcs[kernel.func];
-    crate::spmd::gains_from_transposition(func, kernel, Exchange::Y, &Options::default(), &machine)
+    let (func, options) = (&module.funcs[kernel.func], Options::default());
+    let usual = crate::spmd::group_functions(&module, kernel, &options, &machine).unwrap().costs?;
+    crate::spmd::gains_from_transposition(func, kernel, usual, exchange, &options, &machine)
 }
 
 /// As [`matrix`], of a volume whose planes, rows and columns have the numbers of these dimensions.
@@ -134,10 +140,7 @@ b0:
 kernel f0 args 24
 "#
     );
-    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
-    let kernel = &module.kernels[0];
-    let machine = Machine { register_bits: 512, registers: 32 };
-    crate::spmd::gains_from_transposition(&module.funcs[kernel.func], kernel, exchange, &Options::default(), &machine)
+    transposed_lanes(&module, exchange)
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
     if !candidates.is_empty() {
         let divergence = normal.divergence(lanes, false);
         let mut widener = IndexWidener {
-            func: &mut normal.func,
+            func: normal.func_mut(),
             divergence: &divergence,
             converted: FxHashMap::default(),
             at_start: FxHashMap::default(),
@@ -39,6 +39,7 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
         }
         widener.place();
     }
+    // Divergence does not depend on the flags.
     let NormalForm { func, cfg, .. } = normal;
     for &block in cfg.rpo() {
         for i in 0..func.layout.insts(block).len() {

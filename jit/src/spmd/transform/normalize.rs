@@ -15,6 +15,9 @@
 //!
 //! What the kernel computes does not change.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND};
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::inst::BlockCall;
@@ -41,6 +44,8 @@ pub(crate) struct NormalForm {
     pub(crate) pieces: usize,
     /// Loops that execute several iterations at once, by their headers; see [`super::row_loops`].
     pub(crate) several: FxHashMap<Block, Several>,
+    /// What [`Self::divergence`] has returned since the last change.
+    divergences: RefCell<Vec<((u32, bool), Rc<Divergence>)>>,
 }
 
 /// A loop that executes several iterations of another one at once.
@@ -54,9 +59,30 @@ pub(crate) struct Several {
 }
 
 impl NormalForm {
-    /// Analyses divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::workgroup::Packing::whole).
-    pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Divergence {
-        self.divergence_assuming(lanes, whole, &self.assumed)
+    /// Divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::workgroup::Packing::whole). It is
+    /// analysed once until the kernel changes.
+    pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Rc<Divergence> {
+        let key = (lanes, whole);
+        let analyze = || self.divergence_assuming(lanes, whole, &self.assumed);
+        let known = self.divergences.borrow().iter().find(|(at, _)| *at == key).map(|(_, known)| known.clone());
+        if let Some(known) = known {
+            debug_assert!(*known == analyze(), "the kernel was changed otherwise than through `func_mut`");
+            return known;
+        }
+        let divergence = Rc::new(analyze());
+        self.divergences.borrow_mut().push((key, divergence.clone()));
+        divergence
+    }
+
+    /// The kernel, for changes that keep its graph.
+    pub(crate) fn func_mut(&mut self) -> &mut Function {
+        self.divergences.get_mut().clear();
+        &mut self.func
+    }
+
+    /// This kernel, in which these loops execute several iterations at once.
+    pub(crate) fn with_several(self, several: FxHashMap<Block, Several>) -> NormalForm {
+        NormalForm { several, ..self }
     }
 
     /// As [`Self::divergence`], with assumptions about some instructions.
@@ -87,7 +113,16 @@ pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
     close_loops(&mut func, &cfg, &loops);
     remove_trivial_exit_free_params(&mut func, &loops);
     let (cfg, dom, loops) = analyze(&func);
-    Some(NormalForm { func, cfg, dom, loops, assumed: Assumed::default(), pieces: 0, several: FxHashMap::default() })
+    Some(NormalForm {
+        func,
+        cfg,
+        dom,
+        loops,
+        assumed: Assumed::default(),
+        pieces: 0,
+        several: FxHashMap::default(),
+        divergences: RefCell::default(),
+    })
 }
 
 /// Lets all ends of the kernel go to one block.

@@ -63,7 +63,7 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
     for mut group in groups {
         group.fields.sort_by_key(|&(disp, _)| disp);
         for record in FieldRecord::all(&normal.func, &divergence, &group, lanes) {
-            record.merge(&mut normal.func, &group);
+            record.merge(normal.func_mut(), &group);
         }
     }
 }

@@ -105,7 +105,7 @@ fn run_within(
     }
     let mut func = normal.func.clone();
     let several: FxHashMap<Block, Several> = plans.iter().filter_map(|plan| plan.apply(&mut func)).collect();
-    Some(NormalForm { several, ..normalize::run(&func)? })
+    Some(normalize::run(&func)?.with_several(several))
 }
 
 /// Loops of several iterations: the number of each, its block, and what it executes.

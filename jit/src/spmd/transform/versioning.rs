@@ -61,7 +61,7 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     if kernel.func.layout.blocks().iter().map(insts).sum::<usize>() > MAX_KERNEL {
         return None;
     }
-    let gains = Gains::new(kernel, lanes, &mut None, |_| true, 0);
+    let gains = Gains::new(kernel, lanes, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;
     }
@@ -71,22 +71,19 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
     while pieces < MAX_PIECES {
-        let gains =
-            known.take().unwrap_or_else(|| Gains::new(&normal, lanes, &mut None, |block| !done.contains(block), 0));
+        let gains = known.take().unwrap_or_else(|| Gains::new(&normal, lanes, |block| !done.contains(block), 0));
         let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
-        let mut without = None;
         let powers = if gains.have_alternatives() { 1..=MAX_ALTERNATIVES } else { 0..=0 };
         let borders = gains.have_borders().then_some(BORDERS);
         let bounds = gains.bounds.then_some(BOUNDS);
         for which in powers.filter(|&which| which > 0).chain(borders).chain(bounds) {
-            let gains = Gains::new(&normal, lanes, &mut without, |block| slow.contains(&block), which);
+            let gains = Gains::new(&normal, lanes, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
             let worth = which == BORDERS || which == BOUNDS || gains.have_alternatives();
             let next = worth.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
             if let Some(next) = next {
                 slow = next;
-                without = None;
             }
         }
     }
@@ -168,14 +165,8 @@ struct Gains {
 }
 
 impl Gains {
-    /// Considers the open blocks only. `without` keeps the shapes without assumptions once they are known.
-    fn new(
-        normal: &NormalForm,
-        lanes: u32,
-        without: &mut Option<Divergence>,
-        open: impl Fn(Block) -> bool,
-        which: u8,
-    ) -> Gains {
+    /// Considers the open blocks only.
+    fn new(normal: &NormalForm, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
         let NormalForm { func, cfg, .. } = normal;
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
         let mut assumed = normal.assumed.clone();
@@ -208,8 +199,8 @@ impl Gains {
         if !all.values().flatten().any(matters) {
             return gains;
         }
-        let without = without.get_or_insert_with(|| normal.divergence(lanes, true));
-        let Roots { mut accesses, conditions } = gains.roots(normal, without, &open);
+        let without = normal.divergence(lanes, true);
+        let Roots { mut accesses, conditions } = gains.roots(normal, &without, &open);
         let chooses = |test: &Test| match test {
             Test::Is { .. } => true,
             Test::Check(check) => check.excludes == Excludes::Clamps,
