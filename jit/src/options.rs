@@ -26,6 +26,8 @@ pub struct Options {
     /// The most instructions of a kernel into which all functions are inlined, instead of the usual number (`CLIFT_INLINE`). With 0,
     /// every function is called for which that is possible.
     pub inline_limit: Option<usize>,
+    /// Bytes of memory that the build of a kernel may take; `None` for any number.
+    pub build_memory: Option<u64>,
     /// The code is for launches with work-groups of one work-item only. The pipeline sets it for specializations.
     pub single_items: bool,
     /// What the code of kernels checks while it runs (`CLIFT_CHECK`).
@@ -34,7 +36,21 @@ pub struct Options {
     pub dump: Vec<String>,
 }
 
+/// Bytes that a build takes for an instruction of the kernel after inlining, measured with the kernels of `growth` (an example of
+/// `clift-icd`).
+const BYTES_PER_INST: u64 = 5 << 10;
+/// A kernel with more instructions takes minutes to build, however much memory there is.
+const MAX_INSTS: usize = 4_000_000;
+/// Every machine can build kernels of so many instructions.
+const MIN_INSTS: usize = 100_000;
+
 impl Options {
+    /// The most instructions of a kernel after inlining.
+    pub(crate) fn most_insts(&self) -> usize {
+        let by_memory = self.build_memory.map_or(MAX_INSTS, |bytes| (bytes / BYTES_PER_INST) as usize);
+        by_memory.clamp(MIN_INSTS, MAX_INSTS)
+    }
+
     /// Whether the log contains the vectorizer's report.
     pub(crate) fn reports_vectorization(&self) -> bool {
         self.dump.iter().any(|name| name == REPORT)

@@ -205,7 +205,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=18)? {
+        match self.u.int_in_range(0..=19)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -263,6 +263,7 @@ impl Generator<'_, '_, '_> {
                 self.pool.push(v);
             }
             18 => self.conditional_stores()?,
+            19 if depth > 0 => self.nest(depth)?,
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
             13 if depth > 0 => self.machine(depth)?,
@@ -520,6 +521,47 @@ impl Generator<'_, '_, '_> {
         self.pool.truncate(known);
         self.b.switch_to(exit);
         self.pool.push(result);
+        Ok(())
+    }
+
+    /// Two loops that one edge leaves together, to where the end of the outer one leads as well. What they carry is used there
+    /// without a parameter: the headers dominate it.
+    fn nest(&mut self, depth: u32) -> Result<()> {
+        let [outer, inner, body, latch, between, exit] = std::array::from_fn(|_| self.b.func.append_block());
+        let [j, outer_sum] = std::array::from_fn(|_| self.b.func.dfg.append_param(outer, Type::I32));
+        let [i, sum] = std::array::from_fn(|_| self.b.func.dfg.append_param(inner, Type::I32));
+        let [zero, one, three] = [0, 1, 3].map(|number| self.b.iconst(Type::I32, number));
+        let start = self.value()?;
+        self.b.jump(outer, &[zero, start]);
+        self.b.switch_to(outer);
+        let known = self.pool.len();
+        self.pool.extend([j, outer_sum]);
+        let (start, v) = (self.value()?, self.value()?);
+        let limit = self.b.int2(Opcode::And, v, three);
+        self.b.jump(inner, &[zero, start]);
+        self.b.switch_to(inner);
+        self.pool.extend([i, sum]);
+        let more = self.b.icmp(IntCond::Slt, i, limit);
+        self.b.branch(more, BlockCall::new(body, &[]), BlockCall::new(between, &[]));
+        self.b.switch_to(body);
+        self.body(depth - 1)?;
+        let v = self.value()?;
+        let next_sum = self.b.int2(*self.u.choose(&BINARY)?, sum, v);
+        let (cond, v) = (*self.u.choose(&CONDITIONS)?, self.value()?);
+        let found = self.b.icmp(cond, next_sum, v);
+        self.b.branch(found, BlockCall::new(exit, &[]), BlockCall::new(latch, &[]));
+        self.b.switch_to(latch);
+        let next = self.b.int2(Opcode::Iadd, i, one);
+        self.b.jump(inner, &[next, next_sum]);
+        self.b.switch_to(between);
+        self.body(depth - 1)?;
+        let v = self.value()?;
+        let next = self.b.int2(Opcode::Iadd, j, one);
+        let more = self.b.icmp(IntCond::Slt, next, three);
+        self.b.branch(more, BlockCall::new(outer, &[next, v]), BlockCall::new(exit, &[]));
+        self.b.switch_to(exit);
+        self.pool.truncate(known);
+        self.pool.extend([j, outer_sum, i, sum]);
         Ok(())
     }
 

@@ -582,6 +582,46 @@ fn multi_level_exits() -> Vec<Case> {
     ]
 }
 
+/// What the inner one of two loops computes is used after both, whichever of them a work-item leaves.
+fn value_of_left_loops() -> Case {
+    Case::new(
+        "control::value_of_left_loops",
+        "kernel void t(global const uint *a, global uint *out) {
+            size_t i = get_global_id(0);
+            uint x, sum = 0, round = 0;
+            do {
+                x = a[i] & 7;
+                for (uint k = 0; k < (a[i] >> round & 15); ++k) {
+                    if ((x ^ a[i]) % 11 == 5) goto done;
+                    x = x * 3 + k;
+                }
+                sum += a[i] >> round * 3 & 63;
+            } while (++round < 3 && sum < 70);
+        done:
+            out[i] = x;
+        }",
+    )
+    .input(value)
+    .expect(|i| {
+        let a = value(i);
+        let mut sum = 0;
+        for round in 0.. {
+            let mut x = a & 7;
+            for k in 0..a >> round & 15 {
+                if (x ^ a) % 11 == 5 {
+                    return x;
+                }
+                x = x.wrapping_mul(3) + k;
+            }
+            sum += a >> (round * 3) & 63;
+            if round == 2 || sum >= 70 {
+                return x;
+            }
+        }
+        unreachable!("the third round is the last")
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![
         calls_in_disguise(),
@@ -595,7 +635,7 @@ pub(crate) fn cases() -> Vec<Case> {
         collatz(),
         borders(),
         backtracking(),
-        backtracking(),
+        value_of_left_loops(),
         switches(),
         irreducible(),
         breaks(),

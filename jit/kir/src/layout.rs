@@ -31,7 +31,7 @@ impl Layout {
         self.placed[block]
     }
 
-    /// Whether the block is marked as cold: it is seldom executed, and nothing should be hoisted above it only for its sake. The
+    /// Whether the block is marked as cold: it is rarely executed, and nothing should be hoisted above it only for its sake. The
     /// blocks that it dominates are cold too ([`crate::analysis::Cold`]).
     pub fn is_cold(&self, block: Block) -> bool {
         self.cold[block]

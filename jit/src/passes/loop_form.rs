@@ -165,7 +165,8 @@ pub(crate) fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
                 {
                     repeat_constant(func, entry, value, &outside);
                 } else {
-                    close_value(func, &graph, &mut ssa, &exits, (value, home), &outside, &mut uses);
+                    let left = LeftLoop { loops, id, exits: &exits };
+                    close_value(func, &graph, &mut ssa, &left, (value, home), &outside, &mut uses);
                 }
             }
         }
@@ -210,12 +211,19 @@ fn repeat_constant(func: &mut Function, entry: Block, value: Value, outside: &[(
     }
 }
 
+/// A loop, and the blocks outside to which it has edges.
+struct LeftLoop<'a> {
+    loops: &'a LoopForest,
+    id: LoopId,
+    exits: &'a [Block],
+}
+
 /// Passes a value that is used outside its loop through parameters of the exit blocks.
 fn close_value(
     func: &mut Function,
     graph: &Frontiers<'_>,
     ssa: &mut SsaBuilder,
-    exits: &[Block],
+    left: &LeftLoop<'_>,
     (value, home): (Value, Block),
     outside: &[(Block, Inst)],
     uses: &mut Uses,
@@ -224,25 +232,31 @@ fn close_value(
     let var = ssa.declare(ty);
     ssa.define(var, home, value);
     let mut closed: FxHashMap<Block, Value> = FxHashMap::default();
-    for &exit in exits {
-        if !graph.dom().dominates(home, exit) {
-            continue;
-        }
+    let dominated: Vec<Block> = left.exits.iter().copied().filter(|&exit| graph.dom().dominates(home, exit)).collect();
+    for &exit in &dominated {
         let param = func.dfg.append_param(exit, ty);
-        for &pred in graph.cfg().preds(exit) {
-            let Some(terminator) = func.layout.terminator(pred) else { continue };
-            for target in func.dfg.targets_mut(terminator) {
-                if target.block == exit {
-                    target.args.push(value);
-                }
-            }
-            uses.add(value, pred, terminator);
-        }
         if let Some(name) = func.names.get(&value).cloned() {
             func.names.insert(param, name);
         }
         ssa.define(var, exit, param);
         closed.insert(exit, param);
+    }
+    for &exit in &dominated {
+        for &pred in graph.cfg().preds(exit) {
+            let Some(terminator) = func.layout.terminator(pred) else { continue };
+            // An exit of several loops has edges from outer ones, too. There the value has come through another exit.
+            let passed = match closed.get(&pred) {
+                _ if left.loops.contains(left.id, pred) => value,
+                Some(&param) => param,
+                None => ssa.value_at_start(func, graph, var, pred),
+            };
+            for target in func.dfg.targets_mut(terminator) {
+                if target.block == exit {
+                    target.args.push(passed);
+                }
+            }
+            uses.add(passed, pred, terminator);
+        }
     }
     for &(block, inst) in outside {
         let new = match closed.get(&block) {

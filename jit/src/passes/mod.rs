@@ -292,9 +292,14 @@ pub(crate) fn unroll_for_vectors(func: &mut Function, globals: &Globals) -> bool
 /// The order of the passes after work-items have become lanes. They reduce the values that a work-item's context has to keep.
 pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 
-/// Cleans up a function after its work-items have become lanes.
-pub fn clean_widened(func: &mut Function, globals: &Globals, options: &Options) {
-    run(func, globals, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, &mut |_, _| ());
+/// Cleans up a function after its work-items have become lanes. `after` is as in [`run`].
+pub fn clean_widened(
+    func: &mut Function,
+    globals: &Globals,
+    options: &Options,
+    after: &mut dyn FnMut(&str, &Function),
+) {
+    run(func, globals, if options.opt_disable { &["simplify_cfg", "dce"] } else { WIDENED }, after);
 }
 
 /// Cleans up a function after its work-items have become loops. `after` is as in [`run`].

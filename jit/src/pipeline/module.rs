@@ -163,6 +163,7 @@ fn canonicalize(
         may_call: &|number| {
             options.checks.is_empty() && kernels[number].required_sub_group_size.is_none_or(|size| size == 1)
         },
+        most_insts: options.most_insts(),
         // For reports.
         keeps_positions: !options.checks.is_empty(),
         optimize: &|module, func, effort| {

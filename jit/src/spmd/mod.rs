@@ -39,7 +39,7 @@ mod workgroup;
 
 use clift_include::abi::Resources;
 use clift_include::exchange::Exchange;
-use clift_kir::{Function, KernelData, Module};
+use clift_kir::{Function, KernelData, Module, verify};
 
 use super::{BackendChoice, BuildError, Options, passes};
 use crate::target::machine::Machine;
@@ -194,8 +194,21 @@ fn single_items(module: &Module, kernel: &KernelData, options: &Options) -> Opti
         return None;
     }
     let mut func = single_item_groups::run(module, &module.funcs[kernel.func])?;
-    passes::canonicalize(&mut func, &module.globals, options, &mut |_, _| ());
+    let mut verified = verified(module);
+    verified("single_item_groups", &func);
+    passes::canonicalize(&mut func, &module.globals, options, &mut verified);
     Some(func)
+}
+
+/// Verifies a function after a pass or a transformation of this stage, in debug builds.
+fn verified(module: &Module) -> impl FnMut(&str, &Function) {
+    |pass, func| {
+        if cfg!(debug_assertions)
+            && let Err(errors) = verify::function(module, func)
+        {
+            panic!("broken invariant: after pass {pass}: {errors}");
+        }
+    }
 }
 
 /// Whether a kernel needs a function for work-groups as one row.
@@ -232,6 +245,7 @@ impl Maker<'_> {
         let vectors = self.options.backend != BackendChoice::Interp && !self.options.opt_disable;
         let vectors = if vectors { one_lane::run(func, &self.module.globals) } else { None };
         let mut func = vectors.map_or_else(|| func.clone(), |made| made.func);
+        verified(self.module)("one_lane", &func);
         collectives::lower_for_single_lane(&mut func);
         add_loops(self.module, self.kernel, self.options, &func, Packing::one(self.groups), self.growth)
     }
@@ -255,7 +269,7 @@ impl Maker<'_> {
     /// A function for work-groups as one row.
     fn one_row(&self, func: &Function, lanes: u32, machine: &Machine) -> Result<Option<GroupFunction>, BuildError> {
         let mut func = one_row_groups::run(func);
-        passes::canonicalize(&mut func, &self.module.globals, self.options, &mut |_, _| ());
+        passes::canonicalize(&mut func, &self.module.globals, self.options, &mut verified(self.module));
         let options = Options { width: Some(lanes), ..self.options.clone() };
         match Width::choose(&func, RowLengths::Unknown, &options, machine) {
             Width::Packs(lanes, normal, _, _) => Ok(Some(self.packs(&normal, lanes, Rows::One)?.0)),
@@ -274,8 +288,11 @@ impl Maker<'_> {
         let whole = rows == Rows::Whole;
         let divergence = normal.divergence(lanes, whole);
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
-        passes::clean_widened(&mut widened, &self.module.globals, self.options);
+        let mut verified = verified(self.module);
+        verified("widen", &widened);
+        passes::clean_widened(&mut widened, &self.module.globals, self.options, &mut verified);
         loop_counters::run(&mut widened);
+        verified("loop_counters", &widened);
         let packing = Packing { lanes, whole, groups: self.groups, one_row: rows == Rows::One };
         let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);

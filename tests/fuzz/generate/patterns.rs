@@ -33,7 +33,7 @@ impl Generator {
     pub(super) fn pattern(&mut self) {
         let (n, list) = (self.fresh("v"), self.fresh("t"));
         let (x, y, z) = (self.expr(UINT, 2), self.expr(UINT, 2), self.expr(UINT, 1));
-        let which = self.rng.u32(..16);
+        let which = self.rng.u32(..17);
         let text = match which {
             // A kernel with flow that is not structured has one lane, which no required size of sub-groups allows.
             _ if self.sub_groups && matches!(which, 5 | 6) => "uint N = X;",
@@ -81,6 +81,11 @@ impl Generator {
             }
             13 => {
                 "uint N = 1, Nl = (X) & 15; { uint s = (Y) | 1; while (Nl) { if (Nl & 1) N *= s; s *= s; Nl >>= 1; } } do { if (N & 8) break; N += 3; } while (N % 5);"
+            }
+            15 => {
+                // Two loops left at once: what the inner one has computed is used after both.
+                "uint N = 0, Nk = 0; do { N = (X) & 7; for (uint k = 0; k < (((Y) >> Nk) & 7); k++) { if ((N ^ (Z)) % 5 == 3) goto Na; N = N * 3 + k; } } \
+                 while (++Nk < 4 && ((X) >> Nk & 3)); Na: N ^= 1;"
             }
             14 => {
                 // A search that goes back: a loop whose only exit is in one arm of a branch.

@@ -338,6 +338,7 @@ fn compiler_options() -> Options {
         arg_info,
         dump: config.dumps(),
         separate_args: true,
+        build_memory: Some(caps::limits().host.memory_bytes / 4),
         ..Options::default()
     }
 }

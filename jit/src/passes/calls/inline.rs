@@ -10,10 +10,8 @@ use clift_kir::{
 use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
+use super::CallPolicy;
 use crate::program::BuildError;
-
-/// The most instructions of a kernel after inlining. A larger kernel would take minutes and gigabytes to build.
-const MAX_INSTS: usize = 4_000_000;
 
 /// The functions that a function calls, once for each call.
 pub(super) fn called(func: &Function) -> impl Iterator<Item = Func> + '_ {
@@ -24,14 +22,14 @@ pub(super) fn called(func: &Function) -> impl Iterator<Item = Func> + '_ {
     })
 }
 
-/// Replaces the calls in a function of all functions except those to `keep`, also the calls in what is copied. `keeps_positions`:
-/// whether the copies know the calls that they come from.
+/// Replaces the calls in a function of all functions except those to `keep`, also the calls in what is copied.
 pub(super) fn into(
     module: &mut Module,
     id: Func,
     keep: &dyn Fn(Func) -> bool,
-    keeps_positions: bool,
+    policy: &CallPolicy<'_>,
 ) -> Result<(), BuildError> {
+    let CallPolicy { most_insts, keeps_positions, .. } = *policy;
     if called(&module.funcs[id]).all(keep) {
         return Ok(());
     }
@@ -58,11 +56,11 @@ pub(super) fn into(
                 }
             };
             let body = &module.funcs[callee];
-            if func.dfg.inst_count() + body.dfg.inst_count() > MAX_INSTS {
+            if func.dfg.inst_count() + body.dfg.inst_count() > most_insts {
                 let name = func.name.clone();
                 module.funcs[id] = func;
                 return Err(BuildError::Limit(format!(
-                    "`{name}` has more than {MAX_INSTS} instructions after inlining"
+                    "`{name}` has more than {most_insts} instructions after inlining, for which a build has not enough memory"
                 )));
             }
             let next = func.dfg.make_block();

@@ -54,6 +54,8 @@ pub(crate) struct CallPolicy<'a> {
     pub(crate) limit: Option<usize>,
     /// Whether a kernel, given by its number, may call functions.
     pub(crate) may_call: &'a dyn Fn(usize) -> bool,
+    /// The most instructions of a kernel after inlining.
+    pub(crate) most_insts: usize,
     /// Whether inlined instructions know the calls that they come from ([`Function::inlined_calls`]).
     pub(crate) keeps_positions: bool,
     /// Optimizes a function of the module.
@@ -73,7 +75,7 @@ pub(crate) fn run(module: &mut Module, policy: &CallPolicy<'_>) -> Result<Vec<Ca
     if callers.iter().any(|&kernel| graph.inlined_size(kernel) > limit) {
         let least = if limit == 0 { 0 } else { SMALL };
         for func in graph.bottom_up() {
-            inline::into(module, func, &|callee| graph.is_candidate(callee), policy.keeps_positions)?;
+            inline::into(module, func, &|callee| graph.is_candidate(callee), policy)?;
             optimize(module, func, policy, Effort::Part)?;
             graph.optimized(module, func, least);
         }
@@ -81,7 +83,7 @@ pub(crate) fn run(module: &mut Module, policy: &CallPolicy<'_>) -> Result<Vec<Ca
     }
     for &kernel in &kernels {
         let is_called = |callee| called.iter().any(|known| known.func == callee);
-        inline::into(module, kernel, &is_called, policy.keeps_positions)?;
+        inline::into(module, kernel, &is_called, policy)?;
     }
     for (id, func) in module.funcs.iter_mut() {
         if !kernels.contains(&id) && !called.iter().any(|known| known.func == id) {
@@ -97,6 +99,7 @@ pub(super) fn inline_all(module: &mut Module) -> Result<(), BuildError> {
     let policy = CallPolicy {
         limit: Some(usize::MAX),
         may_call: &|_| false,
+        most_insts: usize::MAX,
         keeps_positions: false,
         optimize: &|_, _, _| Ok(()),
     };
@@ -129,7 +132,7 @@ fn call_functions(
             chosen.iter().any(|(_, functions)| functions.contains(&callee))
                 || made.iter().any(|known| known.func == callee)
         };
-        inline::into(module, id, &is_called, policy.keeps_positions)?;
+        inline::into(module, id, &is_called, policy)?;
         record::lower_calls(module, id, &records);
         let queries = work_item::lower(&mut module.funcs[id]);
         let layout = record::lower_signature(&mut module.funcs[id]);
@@ -141,7 +144,7 @@ fn call_functions(
     }
     for (kernel, functions) in &chosen {
         let is_called = |callee| functions.contains(&callee) || made.iter().any(|known| known.func == callee);
-        inline::into(module, *kernel, &is_called, policy.keeps_positions)?;
+        inline::into(module, *kernel, &is_called, policy)?;
         record::lower_calls(module, *kernel, &records);
     }
     Ok(made)
@@ -159,13 +162,27 @@ fn optimize(module: &mut Module, id: Func, policy: &CallPolicy<'_>, effort: Effo
 mod tests {
     use super::*;
 
+    /// Calls whatever can be called.
+    fn policy(most_insts: usize) -> CallPolicy<'static> {
+        let optimize = &|_: &Module, _: &mut Function, _| Ok(());
+        CallPolicy { limit: Some(0), may_call: &|_| true, most_insts, keeps_positions: false, optimize }
+    }
+
+    /// A kernel that would be too large names the limit.
+    #[test]
+    fn inlining_has_a_limit() {
+        let text = include_str!("../../../tests/files/kir/run/calls_of_work_items.kir");
+        let mut module = clift_kir::text::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+        let error = run(&mut module, &CallPolicy { may_call: &|_| false, ..policy(10) }).unwrap_err().to_string();
+        assert!(error.contains("more than 10 instructions after inlining"), "{error}");
+    }
+
     /// Functions that ask for their work-item or have a rare branch can be called.
     #[test]
     fn work_items_have_calls() {
         let text = include_str!("../../../tests/files/kir/run/calls_of_work_items.kir");
         let mut module = clift_kir::text::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
-        let policy =
-            CallPolicy { limit: Some(0), may_call: &|_| true, keeps_positions: false, optimize: &|_, _, _| Ok(()) };
+        let policy = policy(usize::MAX);
         let called = run(&mut module, &policy).unwrap_or_else(|error| panic!("{error}"));
         let names: Vec<&str> = called.iter().map(|function| module.funcs[function.func].name.as_str()).collect();
         assert_eq!(names, ["of_group (called)", "step (called)"]);

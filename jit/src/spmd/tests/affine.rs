@@ -18,7 +18,7 @@ use crate::spmd::analysis::shape::{Assumptions, Bound, Check, Scope, Shape};
 
 const WIDTHS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
 
-/// Mostly small numbers, powers of two and their neighbours, seldom any number.
+/// Mostly small numbers, powers of two and their neighbours, rarely any number.
 fn number(rng: &mut Rng) -> u64 {
     let power = 1u64 << rng.below(64);
     match rng.below(8) {
@@ -302,7 +302,7 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
     let cfg = Cfg::new(&func);
     let block = func.layout.blocks()[0];
     let insts: Vec<Inst> = func.layout.insts(block).to_vec();
-    // Only some of the possible assumptions, because all of them would seldom hold.
+    // Only some of the possible assumptions, because all of them would rarely hold.
     let which = rng.below(1 + u64::from(BOUNDS)) as u8;
     let chosen: Assumed = insts.iter().filter(|_| rng.below(3) == 0).map(|&inst| (inst, which)).collect();
     let divergence = Divergence::assuming(&func, &cfg, Scope::Pack, assumptions, Assume::These(&chosen));

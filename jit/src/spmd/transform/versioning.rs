@@ -16,7 +16,7 @@
 //!
 //! The piece begins in the block of the first assumption, after the operands of the tests, and has no other entry. It ends where
 //! nothing more is gained, or at barriers: the packs of a group take different paths here and have to meet there. Only the
-//! variant for rows of whole packs has versions; the general one is seldom executed.
+//! variant for rows of whole packs has versions; the general one is rarely executed.
 //!
 //! If lanes exchange values at a distance that is a power of two known only at launch, no distance is the usual one. Then the
 //! slow copy has versions again, one for each power that is smaller than a pack.
