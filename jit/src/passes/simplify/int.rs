@@ -53,8 +53,12 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let kept = if lowest { WrapFlags::empty() } else { WrapFlags::NO_SIGNED };
             Some(b.int2_wrap(Opcode::Iadd, x, negated, data.imm.wrap() & kept))
         }
-        Opcode::Or => rotation(b, x, y).or_else(|| reassociate(b, data, x, y, ty)),
-        Opcode::Iadd | Opcode::And | Opcode::Xor => reassociate(b, data, x, y, ty),
+        Opcode::Or => {
+            rotation(b, x, y).or_else(|| put_together(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty))
+        }
+        Opcode::Iadd => put_together(b, x, y, ty).or_else(|| reassociate(b, data, x, y, ty)),
+        Opcode::And | Opcode::Xor => reassociate(b, data, x, y, ty),
+        Opcode::Isub => taken_away(b, x, y),
         Opcode::Shl | Opcode::Lshr | Opcode::Ashr => {
             shift_of_shift(b, data.op, x, y, ty).or_else(|| shift_back(b, data.op, x, y, ty))
         }
@@ -128,6 +132,52 @@ fn complement(b: &Builder<'_>, x: Value, y: Value) -> bool {
         (None, None) => false,
     };
     rest(x, y) || rest(y, x)
+}
+
+/// A number from its parts: a difference and what was subtracted, a quotient and its remainder by a constant (both are 0 for the
+/// divisor 0), high and low bits.
+fn put_together(b: &mut Builder<'_>, x: Value, y: Value, ty: Type) -> Option<Value> {
+    for (part, rest) in [(x, y), (y, x)] {
+        if let Some(difference) = defined_by(b, rest, Opcode::Isub)
+            && difference.args[1] == part
+        {
+            return Some(difference.args[0]);
+        }
+        for (quotient, remainder) in [(Opcode::Udiv, Opcode::Urem), (Opcode::Sdiv, Opcode::Srem)] {
+            if let Some(product) = defined_by(b, part, Opcode::Imul)
+                && let Some(remainder) = defined_by(b, rest, remainder)
+                && let [of, by] = *remainder.args.as_slice()
+                && splat_bits(b, by).is_some_and(|by| by != 0)
+                && let Some(quotient) = factor_beside(product, by).and_then(|other| defined_by(b, other, quotient))
+                && quotient.args.as_slice() == [of, by]
+            {
+                return Some(of);
+            }
+        }
+    }
+    let (high, low) = (defined_by(b, x, Opcode::And)?, defined_by(b, y, Opcode::And)?);
+    let (of, masks) = (high.args[0], [splat_bits(b, high.args[1])?, splat_bits(b, low.args[1])?]);
+    if of != low.args[0] || masks[0] & masks[1] != 0 {
+        return None;
+    }
+    let mask = splat(b, ty, masks[0] | masks[1]);
+    Some(b.int2(Opcode::And, of, mask))
+}
+
+/// The other factor of a product by `by`.
+fn factor_beside(product: &InstData, by: Value) -> Option<Value> {
+    match *product.args.as_slice() {
+        [other, factor] | [factor, other] if factor == by => Some(other),
+        _ => None,
+    }
+}
+
+/// What remains of a sum without one of its summands.
+fn taken_away(b: &Builder<'_>, x: Value, y: Value) -> Option<Value> {
+    match *defined_by(b, x, Opcode::Iadd)?.args.as_slice() {
+        [rest, summand] | [summand, rest] if summand == y => Some(rest),
+        _ => None,
+    }
 }
 
 /// `(x op c) op d` becomes `x op (c op d)`.

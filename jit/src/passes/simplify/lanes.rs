@@ -1,8 +1,9 @@
 //! Selects and lane movements.
 
+use clift_kir::ops::{ConvertOp, FloatOp, IntOp, LaneOp, OpClass};
 use clift_kir::{Builder, Imm, InstData, IntCond, Opcode, Type, Value};
 
-use super::{defined_by, splat_bits};
+use super::{defined_by, splat, splat_bits};
 
 /// Rules for select and the ops that move lanes.
 pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
@@ -37,6 +38,13 @@ fn select(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
         Some(0) => return Some(otherwise),
         Some(_) => return Some(then),
         None => (),
+    }
+    // An unspecified value may be any.
+    if defined_by(b, otherwise, Opcode::Undef).is_some() {
+        return Some(then);
+    }
+    if defined_by(b, then, Opcode::Undef).is_some() {
+        return Some(otherwise);
     }
     if let Some(not) = defined_by(b, cond, Opcode::Not).map(|d| d.args[0]) {
         return Some(b.select(not, otherwise, then));
@@ -85,7 +93,63 @@ fn extract(b: &mut Builder<'_>, vector: Value, lane: u32) -> Option<Value> {
             let first = b.ty(def.args[0]).lanes();
             Some(if from < first { b.extract(def.args[0], from) } else { b.extract(def.args[1], from - first) })
         }
-        _ => None,
+        _ => computed_element(b, vector, lane, MAX_STEPS),
+    }
+}
+
+/// The most operations on vectors through which an element is computed.
+const MAX_STEPS: u32 = 4;
+
+/// An element of the result of cheap operations on vectors that are made of scalars: the same operations on these. Positions are
+/// written as vectors, and what one element has in common with neighbouring work-items, the others need not have.
+fn computed_element(b: &mut Builder<'_>, vector: Value, lane: u32, steps: u32) -> Option<Value> {
+    has_element(b, vector, steps).then(|| element(b, vector, lane))
+}
+
+/// Whether [`element`] finds elements without taking a vector apart.
+fn has_element(b: &Builder<'_>, value: Value, steps: u32) -> bool {
+    let Some(def) = b.func.dfg.def_inst(value) else { return !b.ty(value).is_vector() };
+    let def = b.func.dfg.inst(def);
+    !b.ty(value).is_vector()
+        || matches!(def.op, Opcode::Vec | Opcode::Splat | Opcode::Const)
+        || steps > 0 && is_cheap_by_lanes(def.op) && def.args.iter().all(|&arg| has_element(b, arg, steps - 1))
+}
+
+/// An element of a vector that has one.
+fn element(b: &mut Builder<'_>, value: Value, lane: u32) -> Value {
+    let ty = b.ty(value);
+    let Some(def) = b.func.dfg.def_inst(value).filter(|_| ty.is_vector()) else { return value };
+    let data = b.func.dfg.inst(def).clone();
+    match data.op {
+        Opcode::Vec => data.args[lane as usize],
+        Opcode::Splat => data.args[0],
+        Opcode::Const => match b.func.dfg.as_const(value).map(|constant| constant.lane(lane)) {
+            Some(bits) => splat(b, ty.lane(), bits),
+            None => b.extract(value, lane),
+        },
+        op => {
+            let args: Vec<Value> = data.args.iter().map(|&arg| element(b, arg, lane)).collect();
+            b.value(op, &args, data.imm, ty.lane())
+        }
+    }
+}
+
+/// Whether an op computes each lane of its result from that lane of its operands, in about the time of a move.
+fn is_cheap_by_lanes(op: Opcode) -> bool {
+    match op.info().class {
+        OpClass::Int(op) => !matches!(op, IntOp::Udiv | IntOp::Sdiv | IntOp::Urem | IntOp::Srem),
+        OpClass::Float(op) => matches!(op, FloatOp::Fadd | FloatOp::Fsub | FloatOp::Fmul),
+        OpClass::Convert(op) => !matches!(op, ConvertOp::Bitcast),
+        OpClass::Lane(op) => op == LaneOp::Select,
+        OpClass::Leaf(_)
+        | OpClass::Address(_)
+        | OpClass::Memory(_)
+        | OpClass::Image(_)
+        | OpClass::Query(_)
+        | OpClass::Sync(_)
+        | OpClass::Collective(_)
+        | OpClass::Call(_)
+        | OpClass::Terminator(_) => false,
     }
 }
 

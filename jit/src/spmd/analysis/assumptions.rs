@@ -64,6 +64,9 @@ pub(crate) enum Test {
     NeverEqual { a: Value, b: Value, reach: i64 },
     /// The lowest `bits` bits of the value equal `are`.
     Bits { value: Value, bits: u32, are: u64 },
+    /// The mask keeps the lowest bits of a value, and no lane wraps around: of those bits, the last lane's are larger by `reach`
+    /// than the first lane's.
+    WithinMask { value: Value, mask: Value, reach: i64 },
     /// All lanes have the same quotient: the remainder of the last lane, whose dividend is larger by `reach`, is still below the
     /// divisor, which is positive.
     SameQuotient { dividend: Value, divisor: Value, reach: i64, signed: bool },
@@ -111,6 +114,18 @@ impl Test {
                 let low = b.int2(Opcode::And, value, mask);
                 let are = b.iconst(ty, are as i64);
                 b.icmp(IntCond::Eq, low, are)
+            }
+            Test::WithinMask { value, mask, reach } => {
+                let (value, mask) = (first(b, value), first(b, mask));
+                let ty = b.ty(mask);
+                let (zero, one, reach) = (b.iconst(ty, 0), b.iconst(ty, 1), b.iconst(ty, reach));
+                let above = b.int2(Opcode::Iadd, mask, one);
+                let holes = b.int2(Opcode::And, mask, above);
+                let keeps_lowest = b.icmp(IntCond::Eq, holes, zero);
+                let low = b.int2(Opcode::And, value, mask);
+                let room = b.int2(Opcode::Isub, mask, low);
+                let fits = b.icmp(IntCond::Uge, room, reach);
+                b.int2(Opcode::And, keeps_lowest, fits)
             }
             Test::SameQuotient { dividend, divisor, reach, signed } => {
                 let (dividend, divisor) = (first(b, dividend), first(b, divisor));
@@ -272,7 +287,13 @@ impl TransferFunctions<'_> {
         }
         // Below some bit the lanes count without a carry, and from that bit on they are equal.
         let known = affine.low_bits.bits().min(ty.elem.bits() - 1);
-        let bits = (1..=known).find(|&bits| affine.stays_within(bits, self.assumptions.width))?;
+        let Some(bits) = (1..=known).find(|&bits| affine.stays_within(bits, self.assumptions.width)) else {
+            // `(i + 1) & (n - 1)` wraps around, in few packs.
+            let reach = self.step_to_last(affine, ty).filter(|&reach| op == Opcode::And && which == 0 && reach > 0)?;
+            let value = if mask == args[1] { args[0] } else { args[1] };
+            let form = LaneForm::Affine(Affine::strided(affine.stride, LowBits::NONE));
+            return Some((form, smallvec![Test::WithinMask { value, mask, reach }]));
+        };
         // `i & -n` and `i & ~(n - 1)` clear low bits, `i & (n - 1)` keeps them.
         let clears = self.func.dfg.def_inst(mask).is_some_and(|def| {
             let data = self.func.dfg.inst(def);

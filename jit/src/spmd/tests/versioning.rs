@@ -95,6 +95,30 @@ fn periodic_borders() {
     assert_eq!((report.versions, report.gathers.len()), (1, 0), "{report}");
 }
 
+/// `(x + 1) & (n - 1)`: few packs wrap around, and those of small `n` are never rows.
+#[test]
+fn indices_wrapped_by_masks() {
+    let module = kernel_of(
+        "
+    v20: i32 = and v2, v16
+    v21: i32 = iadd v11, v14
+    v22: i32 = and v21, v20
+    v23: i64 = zext v22
+    v24: ptr(global) = addr scale 4 v12, v23
+    v25: i32 = load align 4 v24
+    v26: i32 = iadd v11, v15
+    v27: i32 = and v20, v26
+    v28: i64 = zext v27
+    v29: ptr(global) = addr scale 4 v12, v28
+    v30: i32 = load align 4 v29
+    v31: i32 = isub v25, v30
+    store align 4 v0, v31
+    ret",
+    );
+    let report = report(&module);
+    assert_eq!((report.versions, report.gathers.len()), (1, 0), "{report}");
+}
+
 #[test]
 fn borders_of_an_image() {
     let module = kernel_of(

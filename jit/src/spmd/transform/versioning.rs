@@ -180,6 +180,7 @@ impl Gains {
             | Test::Is { .. }
             | Test::NeverEqual { .. }
             | Test::Bits { .. }
+            | Test::WithinMask { .. }
             | Test::SameQuotient { .. } => true,
         };
         let mut all: FxHashMap<Inst, Tests> = FxHashMap::default();
@@ -204,9 +205,11 @@ impl Gains {
         let chooses = |test: &Test| match test {
             Test::Is { .. } => true,
             Test::Check(check) => check.excludes == Excludes::Clamps,
-            Test::SameComparison { .. } | Test::NeverEqual { .. } | Test::Bits { .. } | Test::SameQuotient { .. } => {
-                false
-            }
+            Test::SameComparison { .. }
+            | Test::NeverEqual { .. }
+            | Test::Bits { .. }
+            | Test::WithinMask { .. }
+            | Test::SameQuotient { .. } => false,
         };
         let sources = pure_sources(func, cfg, conditions.clone());
         gains.bounds = sources.keys().any(|inst| all.get(inst).is_some_and(|tests| tests.iter().any(chooses)));
@@ -228,9 +231,11 @@ impl Gains {
         gains
     }
 
-    /// Whether an assumption is one of several about the same instruction.
+    /// Whether an assumption is one of several about the same instruction. Masks that wrap indices around are larger than packs, so
+    /// that the alternatives, which are for smaller ones, would not be taken.
     fn have_alternatives(&self) -> bool {
-        self.assumptions.values().flatten().any(|test| matches!(test, Test::Bits { .. }))
+        let any = |is: fn(&Test) -> bool| self.assumptions.values().flatten().any(is);
+        any(|test| matches!(test, Test::Bits { .. })) && !any(|test| matches!(test, Test::WithinMask { .. }))
     }
 
     /// Whether quotients are assumed to be equal together with results of comparisons.
