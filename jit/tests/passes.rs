@@ -205,7 +205,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=19)? {
+        match self.u.int_in_range(0..=20)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -264,6 +264,7 @@ impl Generator<'_, '_, '_> {
             }
             18 => self.conditional_stores()?,
             19 if depth > 0 => self.nest(depth)?,
+            20 if depth > 0 => self.search()?,
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
             13 if depth > 0 => self.machine(depth)?,
@@ -565,6 +566,57 @@ impl Generator<'_, '_, '_> {
         Ok(())
     }
 
+    /// A search for the best element of a variable, whose index it keeps: each iteration loads an element, and the best one again.
+    fn search(&mut self) -> Result<()> {
+        let slot = *self.u.choose(&self.slots)?;
+        let ty = *self.u.choose(&[Type::I32, Type::I16])?;
+        let count = (SLOT_BYTES / u64::from(ty.bytes())) as i64;
+        let [head, join, better, exit] = std::array::from_fn(|_| self.b.func.append_block());
+        let [i, best] = std::array::from_fn(|_| self.b.func.dfg.append_param(head, Type::I32));
+        let next = self.b.func.dfg.append_param(join, Type::I32);
+        let base = self.b.slot_addr(slot);
+        let (v, mask) = (self.value()?, self.b.iconst(Type::I32, count - 1));
+        let start = if self.u.arbitrary()? { self.b.int2(Opcode::And, v, mask) } else { self.b.iconst(Type::I32, 0) };
+        let [zero, one] = [0, 1].map(|number| self.b.iconst(Type::I32, number));
+        let last = self.u.int_in_range(1..=count)?;
+        let last = self.b.iconst(Type::I32, last);
+        self.b.jump(head, &[zero, start]);
+        self.b.switch_to(head);
+        let mut load = |index: Value| {
+            let index = self.b.cast(Opcode::Sext, index, Type::I64);
+            let place = self.b.addr(base, Some(index), ty.bytes().into(), 0);
+            (place, self.b.load(ty, place, MemInfo::aligned(1)))
+        };
+        let ((_, found), (place, known)) = (load(i), load(best));
+        let known_pool = self.pool.len();
+        let known = self.folded(known);
+        let found = self.folded(found);
+        let cond = self.b.icmp(*self.u.choose(&CONDITIONS)?, found, known);
+        if self.u.ratio(1, 2)? {
+            let chosen = self.b.select(cond, i, best);
+            self.b.jump(join, &[chosen]);
+            self.b.switch_to(better);
+            self.b.unreachable();
+        } else {
+            self.b.branch(cond, BlockCall::new(better, &[]), BlockCall::new(join, &[best]));
+            self.b.switch_to(better);
+            // Sometimes the memory changes, so that the best element has to be loaded again.
+            if self.u.ratio(1, 4)? {
+                let v = self.shaped(ty)?;
+                self.b.store(place, v, MemInfo::aligned(1));
+            }
+            self.b.jump(join, &[i]);
+        }
+        self.b.switch_to(join);
+        let counted = self.b.int2(Opcode::Iadd, i, one);
+        let more = self.b.icmp(IntCond::Slt, counted, last);
+        self.b.branch(more, BlockCall::new(head, &[counted, next]), BlockCall::new(exit, &[]));
+        self.b.switch_to(exit);
+        self.pool.truncate(known_pool);
+        self.pool.push(next);
+        Ok(())
+    }
+
     /// A loop that counts up to a few, by a constant or not, and may be left early; it tests at the top or at the bottom.
     fn repeat(&mut self, depth: u32) -> Result<()> {
         let count = self.u.int_in_range(0..=4)?;
@@ -719,7 +771,7 @@ fn recurrences(u: &mut Unstructured<'_>) -> Result<()> {
     let func = module.funcs.push(func);
     check(&module, "generated");
     let expected = results(&module, func);
-    compare(&module, func, &["gvn", "licm", "loop_loads"], &expected);
+    compare(&module, func, &["gvn", "licm", "chosen_loads", "loop_loads"], &expected);
     Ok(())
 }
 

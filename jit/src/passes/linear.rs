@@ -83,6 +83,16 @@ pub(super) enum Iteration {
     This,
     /// The one after, in terms of values of this one.
     Next,
+    /// The one after if the latch passes a value to a parameter of the header.
+    NextWith {
+        param: Value,
+        value: Value,
+    },
+    /// This one with one value in place of another.
+    ThisWith {
+        of: Value,
+        value: Value,
+    },
 }
 
 /// The forms of values in a loop with one latch.
@@ -108,11 +118,26 @@ impl LinearForms<'_> {
         home.is_some_and(|home| self.loops.contains(self.id, home))
     }
 
+    /// What a parameter of the header is in another iteration.
+    fn in_iteration(&self, value: Value, iteration: Iteration) -> Option<Value> {
+        match iteration {
+            Iteration::This => None,
+            Iteration::ThisWith { of, value: other } => (of == value).then_some(other),
+            Iteration::NextWith { param, value: passed } if param == value => Some(passed),
+            Iteration::Next | Iteration::NextWith { .. } => self.next_of(value),
+        }
+    }
+
     /// What the latch passes to a parameter of the header.
-    fn next_of(&self, value: Value) -> Option<Value> {
+    pub(super) fn next_of(&self, value: Value) -> Option<Value> {
+        self.passed(value, self.latch)
+    }
+
+    /// What a block passes to a parameter of the header.
+    pub(super) fn passed(&self, value: Value, from: Block) -> Option<Value> {
         let ValueDef::Param(block, index) = self.func.dfg.def(value) else { return None };
         let header = self.loops.get(self.id).header;
-        let args = loop_form::args_of_edge(self.func, self.latch, header).filter(|_| block == header)?;
+        let args = loop_form::args_of_edge(self.func, from, header).filter(|_| block == header)?;
         args.get(usize::from(index)).copied()
     }
 
@@ -121,9 +146,7 @@ impl LinearForms<'_> {
         if let Some(constant) = self.constant(value, true) {
             return Some(Linear::constant(constant));
         }
-        if iteration == Iteration::Next
-            && let Some(next) = self.next_of(value)
-        {
+        if let Some(next) = self.in_iteration(value, iteration) {
             return self.within(next, Iteration::This, depth.checked_sub(1)?);
         }
         self.sum(value, iteration, depth).unwrap_or_else(|| self.opaque(value, iteration)).map(|form| form.fit(bits))
@@ -131,7 +154,10 @@ impl LinearForms<'_> {
 
     /// A value that is not looked into.
     fn opaque(&self, value: Value, iteration: Iteration) -> Option<Linear> {
-        let is_known = iteration == Iteration::This || !self.is_inside(value);
+        let is_known = match iteration {
+            Iteration::This | Iteration::ThisWith { .. } => true,
+            Iteration::Next | Iteration::NextWith { .. } => !self.is_inside(value),
+        };
         is_known.then(|| Linear::atom(Atom::Value(value)))
     }
 
@@ -173,9 +199,7 @@ impl LinearForms<'_> {
             return Some(Linear::constant(constant));
         }
         let depth = depth.checked_sub(1)?;
-        if iteration == Iteration::Next
-            && let Some(next) = self.next_of(value)
-        {
+        if let Some(next) = self.in_iteration(value, iteration) {
             return self.extended(next, is_signed, Iteration::This, depth);
         }
         let bits = self.func.dfg.ty(value).elem.bits();

@@ -35,10 +35,6 @@ const MAX_PASSED_ON: usize = 8;
 pub(super) fn run(func: &mut Function) -> Changed {
     let (cfg, dom, loops) = loop_form::analyze(func);
     let escapes = Escapes::new(func);
-    let innermost = |loops: &LoopForest| -> Vec<LoopId> {
-        let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
-        loops.iter().map(|(id, _)| id).filter(|id| !around.contains(id)).collect()
-    };
     let ids = innermost(&loops);
     if !ids.iter().any(|&id| !PassedOn::all(func, (&cfg, &dom, &loops), id, &escapes).is_empty()) {
         return Changed(false);
@@ -57,6 +53,12 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(true)
 }
 
+/// The loops without loops in them.
+pub(super) fn innermost(loops: &LoopForest) -> Vec<LoopId> {
+    let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, data)| data.parent).collect();
+    loops.iter().map(|(id, _)| id).filter(|id| !around.contains(id)).collect()
+}
+
 /// A load or a store in a loop.
 struct Access {
     inst: Inst,
@@ -71,10 +73,10 @@ struct Access {
 }
 
 /// A load of what an access of the iteration before has loaded or stored.
-struct PassedOn {
-    load: Inst,
+pub(super) struct PassedOn {
+    pub(super) load: Inst,
     /// The value that the iteration before passes on.
-    value: Value,
+    pub(super) value: Value,
 }
 
 impl PassedOn {
@@ -177,16 +179,16 @@ impl Access {
     }
 }
 
-/// Passes a value on from iteration to iteration in place of a load.
-fn apply(
+/// Passes a value on from iteration to iteration in place of a load. Returns the parameter that passes it.
+pub(super) fn apply(
     func: &mut Function,
     passed_on: &PassedOn,
     loops: &LoopForest,
     (id, preheader, latch): (LoopId, Block, Block),
     replacements: &mut Replacements,
-) {
+) -> Option<Value> {
     let data = func.dfg.inst(passed_on.load);
-    let &Imm::Mem(mem) = &data.imm else { return };
+    let &Imm::Mem(mem) = &data.imm else { return None };
     let pointer = data.args[0];
     let result = func.dfg.result(passed_on.load);
     let (ty, loc) = (func.dfg.ty(result), func.locs[passed_on.load]);
@@ -207,6 +209,7 @@ fn apply(
     }
     func.layout.remove_inst(passed_on.load);
     replacements.set(result, param);
+    Some(param)
 }
 
 /// Values of the first iteration of a loop, computed at the end of its preheader.

@@ -11,6 +11,7 @@
 mod addr;
 mod alias;
 pub(crate) mod calls;
+mod chosen_loads;
 mod common_code;
 mod constant_loads;
 mod dce;
@@ -88,6 +89,7 @@ pub static PASSES: &[Pass] = &[
     pass!(gvn, "computes equal values only once"),
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
+    pass!(chosen_loads, "chooses among loaded values where a loop chooses among indices"),
     pass!(loop_loads, "passes on what an iteration stores and the next one loads"),
     pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
@@ -122,6 +124,7 @@ pub static CANONICAL: &[&str] = &[
     "unswitch",
     "simplify",
     "simplify_cfg",
+    "chosen_loads",
 ];
 
 /// Unrolling, and what follows if it has changed something: counters have become constants. Repeated for the loops around those
@@ -259,7 +262,8 @@ pub fn canonicalize_promoted(
     }
     let chosen = |names: &[&'static str]| -> Vec<&'static str> {
         // A check names the line of one access, and wants to see each index.
-        let hides_accesses = |name: &&str| matches!(*name, "common_code" | "dynamic_elements" | "loop_loads");
+        let hides_accesses =
+            |name: &&str| matches!(*name, "chosen_loads" | "common_code" | "dynamic_elements" | "loop_loads");
         names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
     };
     run(func, globals, &chosen(CANONICAL), after);
