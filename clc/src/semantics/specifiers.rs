@@ -221,7 +221,11 @@ impl Checker<'_, '_> {
                     }
                 }
                 TypeKind::Error => {}
-                _ => self.error(span, "access qualifier can only be used for pipe and image type"),
+                // Other compilers take it, above all for pointers: programs written for them have it.
+                _ => {
+                    let text = format!("'{name}' ignored: only images and pipes have an access qualifier");
+                    self.warning(span, "ignored-attributes", text);
+                }
             }
         }
     }

@@ -208,7 +208,8 @@ impl Checker<'_, '_> {
                 }
                 self.hinted(inner, hints, out);
             }
-            ast::StmtKind::Asm => self.error(span, "inline assembly is not supported"),
+            ast::StmtKind::Asm { is_empty: true } => {}
+            ast::StmtKind::Asm { is_empty: false } => self.error(span, "inline assembly is not supported"),
         }
     }
 

@@ -425,8 +425,11 @@ pub enum StmtKind {
     Pragma(Pragma),
     /// A statement with attributes (`__attribute__((opencl_unroll_hint(n))) for`).
     Attributed(Vec<Attribute>, Box<Stmt>),
-    /// `asm`: not supported, with its span.
-    Asm,
+    /// `asm`: not supported, unless it is empty.
+    Asm {
+        /// Whether it has no instructions and writes no variable.
+        is_empty: bool,
+    },
 }
 
 /// An expression.

@@ -198,10 +198,7 @@ impl Parser<'_, '_> {
                 self.semicolon("expected ';' after return statement");
                 StmtKind::Return(value)
             }
-            Tok::Keyword(Keyword::Asm) => {
-                self.asm()?;
-                StmtKind::Asm
-            }
+            Tok::Keyword(Keyword::Asm) => StmtKind::Asm { is_empty: self.asm()? },
             Tok::Keyword(Keyword::Else) => return self.fail("expected expression"),
             Tok::Keyword(Keyword::Extension) => StmtKind::Expr(self.expression_statement()?),
             _ if starts_declaration => return self.fail("expected expression"),
@@ -449,14 +446,31 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `asm`, with everything up to its `;`.
-    pub(super) fn asm(&mut self) -> Parse<()> {
+    /// `asm`, with everything up to its `;`: whether it has no instructions and writes no variable. Programs order accesses
+    /// for the compiler with such a statement.
+    pub(super) fn asm(&mut self) -> Parse<bool> {
         self.advance();
         while matches!(self.tok, Tok::Keyword(Keyword::Volatile | Keyword::Goto | Keyword::Inline | Keyword::Const)) {
             self.advance();
         }
         let open = self.span;
         self.expect(Punct::LeftParen, "expected '(' after 'asm'")?;
+        let template = self.strings();
+        let is_blank = |text: &str| text.trim_matches('"').trim().is_empty();
+        let mut is_empty = !template.is_empty() && template.iter().all(|part| is_blank(self.text(part.symbol)));
+        loop {
+            match self.tok {
+                // A constraint: what begins with `=` is written, and has no value without an instruction.
+                Tok::String(symbol) => is_empty &= !self.text(symbol).starts_with("\"="),
+                Tok::Punct(Punct::LeftParen | Punct::LeftBracket) => {
+                    self.advance();
+                    self.skip(Until::Closing);
+                }
+                Tok::Name(_) | Tok::Punct(Punct::Colon | Punct::ColonColon | Punct::Comma) => {}
+                _ => break,
+            }
+            self.advance();
+        }
         self.skip(Until::Closing);
         while self.is(Punct::RightBracket) {
             self.advance();
@@ -464,6 +478,6 @@ impl Parser<'_, '_> {
         }
         self.close(Punct::RightParen, open)?;
         self.semicolon("expected ';' after expression");
-        Ok(())
+        Ok(is_empty)
     }
 }

@@ -162,7 +162,7 @@ fn opaque_types_have_their_places() {
          image2d_t g(void);
          void p(image2d_t *i, sampler_t *s, event_t *e);
          void ar(image2d_t i[2], sampler_t s[2]);
-         void acc(read_only int i);
+         void acc(read_only int i, global write_only float4 *p, read_only global int *q, __read_write float *r);
          void pi(read_write pipe int r);
          event_t ev;",
         "1: error: type '__global __read_only image2d_t' can only be used as a function parameter in OpenCL
@@ -172,7 +172,10 @@ fn opaque_types_have_their_places() {
          4: error: pointer to type 'sampler_t' is invalid in OpenCL
          5: error: array of '__read_only image2d_t' type is invalid in OpenCL
          5: error: array of 'sampler_t' type is invalid in OpenCL
-         6: error: access qualifier can only be used for pipe and image type
+         6: warning: 'read_only' ignored: only images and pipes have an access qualifier
+         6: warning: 'write_only' ignored: only images and pipes have an access qualifier
+         6: warning: 'read_only' ignored: only images and pipes have an access qualifier
+         6: warning: 'read_write' ignored: only images and pipes have an access qualifier
          7: error: access qualifier 'read_write' cannot be used for 'read_write pipe int'
          8: error: the '__global event_t' type cannot be used to declare a program scope variable",
     );

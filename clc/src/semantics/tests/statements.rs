@@ -38,6 +38,20 @@ fn jumps_stay_where_they_can() {
 }
 
 #[test]
+fn assembly_without_instructions_has_no_effect() {
+    expect(
+        V1_2,
+        "void f(int a) {
+           asm volatile (\"\" : \"+r\"(a) :: \"memory\");
+           asm (\"nop\");
+           asm (\"\" : \"=r\"(a));
+         }",
+        "3: error: inline assembly is not supported
+         4: error: inline assembly is not supported",
+    );
+}
+
+#[test]
 fn returns_match_the_function() {
     expect(
         V1_2,

@@ -385,7 +385,7 @@ impl Printer<'_> {
                 self.attributes(attributes);
                 self.stmt(inner);
             }
-            StmtKind::Asm => self.put("asm"),
+            StmtKind::Asm { is_empty } => self.put(if *is_empty { "asm-empty" } else { "asm" }),
         }
     }
 

@@ -23,6 +23,11 @@ fn every_statement() {
         ("_Static_assert(1, \"\"); int a;", "(assert 1) a: int;"),
         ("int a; float b = 1; static const T c = 2;", "a: int; b: float = 1; c: static const T = 2;"),
         ("asm volatile (\"x\" : [a] \"=r\"(b) : \"0\"(c) : \"m\"); __asm__(\"y\");", "asm asm"),
+        (
+            "asm(\"\"); asm volatile (\"\" \" \" ::: \"memory\", \"cc\"); __asm__ (\"\" : \"+r\"(f(a)), [x] \"+m\"(b[1]) : \"r\"(c));",
+            "asm-empty asm-empty asm-empty",
+        ),
+        ("asm(\"\" : \"=r\"(a) : \"0\"(b)); asm(\"\" \"x\"); asm(\"\" :: : \"memory\"); a;", "asm asm asm-empty a"),
         ("__extension__ int a; __extension__ a;", "a: int; a"),
         ("struct s { int x; } v; enum { A };", "v: struct s{x: int;}; enum  A;"),
         ("extern int f(int); f(1);", "f: (int) extern int; (call f 1)"),
