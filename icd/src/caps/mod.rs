@@ -212,6 +212,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_ext_buffer_device_address", version(1, 0, 2), ExtensionScope::Device, false),
     extension("cl_ext_float_atomics", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_ext_image_from_buffer", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_ext_image_raw10_raw12", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_requirements_info", version(0, 5, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_unorm_int_2_101010", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_unsigned_10x6_12x4_14x2", version(1, 0, 0), ExtensionScope::Device, false),
@@ -292,6 +293,7 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_ext_fp64_local_atomic_add",
     "__opencl_c_ext_fp64_global_atomic_min_max",
     "__opencl_c_ext_fp64_local_atomic_min_max",
+    "__opencl_c_ext_image_raw10_raw12",
     "__opencl_c_ext_image_unorm_int_2_101010",
     "__opencl_c_ext_image_unsigned_10x6_12x4_14x2",
 ];

@@ -68,8 +68,8 @@ impl World {
                     buffer: if of_buffer { buffer } else { null_mut() },
                 };
                 let format = cl_image_format {
-                    image_channel_order: u.int_in_range(CL_R..=CL_RGBA + 4)?,
-                    image_channel_data_type: u.int_in_range(CL_SNORM_INT8..=CL_FLOAT + 2)?,
+                    image_channel_order: u.int_in_range(CL_R..=CL_DEPTH)?,
+                    image_channel_data_type: u.int_in_range(CL_SNORM_INT8..=CL_UNSIGNED_INT_RAW12_EXT)?,
                 };
                 let flags = Self::flags(u)?;
                 let host =
