@@ -33,6 +33,18 @@ pub const CL_DEVICE_CONFIGURATION_CLIFT: cl_device_info = 0xC11F_0001;
 /// Channel data type: four channels, ABGR, of 2, 10, 10 and 10 bits.
 pub const CL_UNORM_INT_2_101010_EXT: cl_uint = 0x10E5;
 
+// cl_khr_gl_depth_images: OpenCL-Headers, CL/cl_ext.h.
+
+/// Channel data type: normalized unsigned integers of 24 bits.
+pub const CL_UNORM_INT24: cl_uint = 0x10DF;
+
+// cl_ext_image_raw10_raw12: OpenCL-Headers, CL/cl_ext.h.
+
+/// Channel data type: unsigned integers of 10 bits, four in five bytes.
+pub const CL_UNSIGNED_INT_RAW10_EXT: cl_uint = 0x10E3;
+/// Channel data type: unsigned integers of 12 bits, two in three bytes.
+pub const CL_UNSIGNED_INT_RAW12_EXT: cl_uint = 0x10E4;
+
 // cl_ext_image_unsigned_10x6_12x4_14x2: OpenCL-Headers, CL/cl_ext.h.
 
 /// Channel data type: normalized numbers in the upper 10 of 16 bits.

@@ -4,9 +4,15 @@
 use clift_include::image::{Component, Encoding, Field, Layout};
 use half::f16;
 
-/// The bytes (1 to 16) of an element with a given colour: red, green, blue and alpha, as bits of floats or integers depending on
+/// The bytes (1 to 16) of an element, or of a group of equal elements, with a given colour: red, green, blue and alpha, as bits of floats or integers depending on
 /// the format.
 pub fn encode(layout: &Layout, colour: [u32; 4]) -> Vec<u8> {
+    if let (Some(group), [field]) = (layout.group, layout.fields()) {
+        let (number, low_bits) = (number(layout, *field, colour[field.holds as usize]), field.bits - 8);
+        let low = (0..group.elements).fold(0, |low, i| low | (number & ((1 << low_bits) - 1)) << (i * low_bits));
+        let upper = (0..group.elements).map(|_| (number >> low_bits) as u8);
+        return upper.chain([low as u8]).collect();
+    }
     let element = layout.fields().iter().fold(0u128, |element, field| {
         let bits = number(layout, *field, colour[field.holds as usize]);
         element | u128::from(bits) << field.bit
@@ -74,6 +80,10 @@ mod tests {
         assert_eq!(bytes(CL_RG, CL_UNORM_INT10X6_EXT, colour), [0xC0, 0xFF, 0x00, 0x80]);
         assert_eq!(bytes(CL_R, CL_UNSIGNED_INT12X4_EXT, [5000, 0, 0, 0]), [0xF0, 0xFF]);
         assert_eq!(bytes(CL_R, CL_UNSIGNED_INT14X2_EXT, [3, 0, 0, 0]), [12, 0]);
+        assert_eq!(bytes(CL_R, CL_UNSIGNED_INT_RAW10_EXT, [0x2C9, 0, 0, 0]), [0xB2, 0xB2, 0xB2, 0xB2, 0x55]);
+        assert_eq!(bytes(CL_R, CL_UNSIGNED_INT_RAW12_EXT, [0xABC, 0, 0, 0]), [0xAB, 0xAB, 0xCC]);
+        assert_eq!(bytes(CL_RGBx, CL_UNORM_INT8, colour)[..3], [255, 128, 0]);
+        assert_eq!(bytes(CL_Rx, CL_UNSIGNED_INT16, [3, 9, 9, 9])[..2], [3, 0]);
         assert_eq!(bytes(CL_RG, CL_UNSIGNED_INT16, [70_000, 3, 0, 0]), [255, 255, 3, 0]);
     }
 }

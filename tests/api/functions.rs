@@ -4,6 +4,9 @@
 use std::ffi::{CStr, c_void};
 use std::sync::LazyLock;
 
+use opencl_sys::cl_function_types::*;
+use opencl_sys::*;
+
 /// The function in one of `opencl_sys`'s optional function types.
 pub(crate) trait Pointer {
     /// The type of the function.
@@ -31,22 +34,51 @@ fn find(name: &CStr) -> *mut c_void {
     address
 }
 
+/// Finds a function of an extension: the loader asks the driver.
+///
+/// # Panics
+/// When the driver does not have it.
+fn find_extension(name: &CStr) -> *mut c_void {
+    let platform = clift_tests::session::session().platform();
+    // SAFETY: a valid platform and a C string.
+    let address = unsafe { clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr()) };
+    assert!(!address.is_null(), "the driver has no {}", name.to_string_lossy());
+    address
+}
+
 macro_rules! functions {
-    ($($name:ident: $ty:ident;)*) => {
+    ($find:ident: $($name:ident: $ty:path;)*) => {
         $(
             /// The C function of this name.
-            pub(crate) static $name: LazyLock<<opencl_sys::cl_function_types::$ty as Pointer>::Function> = LazyLock::new(|| {
+            pub(crate) static $name: LazyLock<<$ty as Pointer>::Function> = LazyLock::new(|| {
                 let Ok(name) = CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) else {
                     unreachable!("the name ends with its only NUL")
                 };
                 // SAFETY: the function of this name has this type.
-                unsafe { std::mem::transmute::<*mut c_void, <opencl_sys::cl_function_types::$ty as Pointer>::Function>(find(name)) }
+                unsafe { std::mem::transmute::<*mut c_void, <$ty as Pointer>::Function>($find(name)) }
             });
         )*
     };
 }
 
 functions! {
+    find_extension:
+    clCommandNDRangeKernelKHR: clCommandNDRangeKernelKHR_t;
+    clCreateCommandBufferKHR: clCreateCommandBufferKHR_t;
+    clEnqueueCommandBufferKHR: clEnqueueCommandBufferKHR_t;
+    clFinalizeCommandBufferKHR: clFinalizeCommandBufferKHR_t;
+    clGetMutableCommandInfoKHR: clGetMutableCommandInfoKHR_t;
+    clGetSVMPointerInfoKHR: clGetSVMPointerInfoKHR_t;
+    clGetSVMSuggestedTypeIndexKHR: clGetSVMSuggestedTypeIndexKHR_t;
+    clReleaseCommandBufferKHR: clReleaseCommandBufferKHR_t;
+    clRemapCommandBufferKHR: clRemapCommandBufferKHR_t;
+    clSVMAllocWithPropertiesKHR: clSVMAllocWithPropertiesKHR_t;
+    clSVMFreeWithPropertiesKHR: clSVMFreeWithPropertiesKHR_t;
+    clUpdateMutableCommandsKHR: clUpdateMutableCommandsKHR_t;
+}
+
+functions! {
+    find:
     clBuildProgram: clBuildProgram_t;
     clCloneKernel: clCloneKernel_t;
     clCompileProgram: clCompileProgram_t;

@@ -4,6 +4,7 @@
 //! are freed when the process ends.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
+mod extensions;
 mod functions;
 mod kernel;
 mod ndrange;

@@ -77,8 +77,15 @@ fn short(bytes: &[u8]) -> u16 {
     u16::from_le_bytes([bytes[0], bytes[1]])
 }
 
+/// `CL_sRGBx`.
+const SRGBX: cl_uint = 0x10C0;
+
 /// `CL_UNORM_INT_2_101010_EXT`.
 const UNORM_INT_2_101010: cl_uint = 0x10E5;
+
+/// `CL_UNSIGNED_INT_RAW10_EXT`, `CL_UNSIGNED_INT_RAW12_EXT`.
+const RAW10: cl_uint = 0x10E3;
+const RAW12: cl_uint = 0x10E4;
 
 /// `CL_UNORM_INT10X6_EXT`, and its siblings.
 const UNORM_INT10X6: cl_uint = 0x10E1;
@@ -116,6 +123,18 @@ fn formats() -> Vec<((cl_uint, cl_uint), usize, Decode)> {
             [field(0), field(2), 0.0, 1.0]
         }),
         ((CL_R, UNORM_INT14X2), 2, |b| [f64::from(short(b) >> 2) / 16383.0, 0.0, 0.0, 1.0]),
+        ((CL_Rx, CL_UNORM_INT8), 2, |b| [unorm(b[0]), 0.0, 0.0, 1.0]),
+        ((CL_Rx, CL_FLOAT), 8, |b| [f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into(), 0.0, 0.0, 1.0]),
+        ((CL_RGBx, CL_UNORM_INT8), 4, |b| [unorm(b[0]), unorm(b[1]), unorm(b[2]), 1.0]),
+        ((CL_RGBx, CL_HALF_FLOAT), 8, |b| {
+            let field = |i: usize| f64::from(f16::from_bits(short(&b[i..])).to_f32());
+            [field(0), field(2), field(4), 1.0]
+        }),
+        ((CL_RGBx, CL_UNORM_SHORT_565), 2, |b| {
+            let field = |bit: u32, max: u16| f64::from(short(b) >> bit & max) / f64::from(max);
+            [field(11, 31), field(5, 63), field(0, 31), 1.0]
+        }),
+        ((SRGBX, CL_UNORM_INT8), 4, |b| [linear(b[0]), linear(b[1]), linear(b[2]), 1.0]),
         ((CL_ABGR, CL_UNORM_INT16), 8, |b| [6, 4, 2, 0].map(|i| f64::from(short(&b[i..])) / 65535.0)),
         ((CL_BGRA, CL_HALF_FLOAT), 8, |b| [4, 2, 0, 6].map(|i| f64::from(f16::from_bits(short(&b[i..])).to_f32()))),
         ((CL_RGBA, CL_HALF_FLOAT), 8, |b| [0, 2, 4, 6].map(|i| f64::from(f16::from_bits(short(&b[i..])).to_f32()))),
@@ -296,6 +315,141 @@ fn integers_in_upper_bits_are_read_and_written() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn ignored_channels_are_ignored() {
+    let session = session();
+    let queue = session.queue();
+    let source = "kernel void t(read_only image2d_t in, write_only image2d_t to, global uint *out) {
+        int2 at = (int2)(get_global_id(0), get_global_id(1));
+        uint4 colour = read_imageui(in, at);
+        vstore4(colour, at.x + at.y * get_image_width(in), out);
+        write_imageui(to, at, colour + (uint4)(1, 2, 3, 4));
+    }";
+    let (_program, kernel) = session.kernel(source, "-cl-std=CL3.0", "t");
+    let [width, height] = [19, 3];
+    let types = [(CL_UNSIGNED_INT8, 1), (CL_UNSIGNED_INT16, 2), (CL_UNSIGNED_INT32, 4)];
+    let orders = [(CL_Rx, 1, 2), (CL_RGBx, 3, 4)];
+    for ((data, bytes), (order, used, channels)) in types.into_iter().flat_map(|data| orders.map(|order| (data, order)))
+    {
+        let size = bytes * channels;
+        let mut content = content((order, data), width * height * size);
+        let mut written = vec![0u8; content.len()];
+        let [input, output] = [&mut content, &mut written]
+            .map(|bytes| image(CL_MEM_OBJECT_IMAGE2D, (order, data), [width, height, 1], 1, bytes));
+        let out = buffer(&mut vec![0u32; 4 * width * height]);
+        run(&queue, &kernel, &[width, height], |execute| {
+            // SAFETY: the arguments are those of the kernel.
+            unsafe { execute.set_arg(&input).set_arg(&output).set_arg(&out) };
+        });
+        let mut got = vec![0u32; 4 * width * height];
+        // SAFETY: it blocks, and there is room.
+        unsafe { queue.enqueue_read_buffer(&out, CL_TRUE, 0, &mut got, &[]) }.expect("a read");
+        read_image(&queue, output, [width, height, 1], &mut written);
+        let number = |content: &[u8], at: usize| {
+            let mut word = [0; 4];
+            word[..bytes].copy_from_slice(&content[at..at + bytes]);
+            u32::from_le_bytes(word)
+        };
+        for (element, colour) in got.chunks_exact(4).enumerate() {
+            for (channel, &got) in colour.iter().enumerate() {
+                let at = element * size + channel * bytes;
+                let want = if channel < used { number(&content, at) } else { u32::from(channel == 3) };
+                assert_eq!(got, want, "{order:x} {data:x} element {element} channel {channel}");
+                if channel < used {
+                    let most = u32::MAX >> (32 - 8 * bytes);
+                    let want = want.saturating_add(channel as u32 + 1).min(most);
+                    // 32-bit sums wrap before they are written.
+                    let want = if bytes == 4 { number(&content, at).wrapping_add(channel as u32 + 1) } else { want };
+                    assert_eq!(number(&written, at), want, "{order:x} {data:x} element {element} channel {channel}");
+                }
+            }
+        }
+        release([input, output]);
+    }
+}
+
+#[test]
+fn raw_sensor_data_is_read() {
+    let session = session();
+    let queue = session.queue();
+    let source = "#ifndef __opencl_c_ext_image_raw10_raw12
+        #error the feature is missing
+        #endif
+        kernel void t(read_only image2d_t in, sampler_t s, global uint *out) {
+        int2 at = (int2)(get_global_id(0), get_global_id(1));
+        int width = get_image_width(in);
+        vstore4(read_imageui(in, at), at.x + at.y * width, out);
+        if (at.x + at.y == 0) {
+            int type = get_image_channel_data_type(in), end = 4 * width * get_image_height(in);
+            out[end] = type == CLK_UNSIGNED_INT_RAW10_EXT ? 10 : type == CLK_UNSIGNED_INT_RAW12_EXT ? 12 : 0;
+            vstore4(read_imageui(in, s, (int2)(-1, 1)), 0, out + end + 1);
+        }
+    }";
+    let (_program, kernel) = session.kernel(source, "-cl-std=CL3.0", "t");
+    let sampler = create_sampler(session.context.get(), 0, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST).expect("a sampler");
+    let [width, height] = [20, 3];
+    for (data, bits, elements, bytes) in [(RAW10, 10, 4, 5), (RAW12, 12, 2, 3)] {
+        let row = width / elements * bytes;
+        let mut content = content((CL_R, data), row * height);
+        let image = image(CL_MEM_OBJECT_IMAGE2D, (CL_R, data), [width, height, 1], 1, &mut content);
+        let end = 4 * width * height;
+        let out = buffer(&mut vec![0u32; end + 5]);
+        run(&queue, &kernel, &[width, height], |execute| {
+            // SAFETY: the arguments are those of the kernel.
+            unsafe { execute.set_arg(&image).set_arg(&sampler).set_arg(&out) };
+        });
+        let mut got = vec![0u32; end + 5];
+        // SAFETY: it blocks, and there is room.
+        unsafe { queue.enqueue_read_buffer(&out, CL_TRUE, 0, &mut got, &[]) }.expect("a read");
+        let element = |content: &[u8], x: usize, y: usize| {
+            let group = &content[y * row + x / elements * bytes..][..bytes];
+            let low = group[elements] >> (x % elements * (bits - 8)) & ((1 << (bits - 8)) - 1);
+            u32::from(group[x % elements]) << (bits - 8) | u32::from(low)
+        };
+        for (i, colour) in got[..end].chunks_exact(4).enumerate() {
+            assert_eq!(colour, [element(&content, i % width, i / width), 0, 0, 1], "{data:x} element {i}");
+        }
+        assert_eq!(got[end..], [bits as u32, 0, 0, 0, 1], "{data:x}");
+
+        // The host writes whole groups: the second one of the second row.
+        let [origin, region] = [[elements, 1, 0], [elements, 1, 1]];
+        let colour = [0x3A5u32, 0, 0, 0];
+        // SAFETY: the colour lives until the queue has ended.
+        unsafe {
+            let (origin, region) = (origin.as_ptr(), region.as_ptr());
+            let colour = colour.as_ptr().cast();
+            cl3::command_queue::enqueue_fill_image(queue.get(), image, colour, origin, region, 0, null())
+                .expect("a fill");
+        }
+        let mut after = vec![0; content.len()];
+        read_image(&queue, image, [width, height, 1], &mut after);
+        for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            let filled = y == 1 && x / elements == 1;
+            let want = if filled { 0x3A5 } else { element(&content, x, y) };
+            assert_eq!(element(&after, x, y), want, "{data:x} at {x}, {y}");
+        }
+        release([image]);
+    }
+    // SAFETY: it is not used any more.
+    unsafe { release_sampler(sampler) }.expect("released");
+}
+
+fn read_image(queue: &CommandQueue, image: cl_mem, region: Size, bytes: &mut [u8]) {
+    let (origin, region, host) = ([0usize; 3].as_ptr(), region.as_ptr(), bytes.as_mut_ptr().cast());
+    // SAFETY: it blocks, and there is room for the whole image.
+    unsafe {
+        cl3::command_queue::enqueue_read_image(queue.get(), image, CL_TRUE, origin, region, 0, 0, host, 0, null())
+    }
+    .expect("a read");
+}
+
+fn release<const N: usize>(images: [cl_mem; N]) {
+    for image in images {
+        // SAFETY: they are not used any more.
+        unsafe { release_mem_object(image) }.expect("released");
     }
 }
 

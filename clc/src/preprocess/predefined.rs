@@ -30,6 +30,10 @@ fn from_3_0(options: &Options) -> bool {
     options.version >= Version::V3_0
 }
 
+fn with_raw10(options: &Options) -> bool {
+    options.profile.has_feature("__opencl_c_ext_image_raw10_raw12")
+}
+
 fn with_2_101010(options: &Options) -> bool {
     options.profile.has_feature("__opencl_c_ext_image_unorm_int_2_101010")
 }
@@ -232,6 +236,8 @@ const TABLE: &[Row] = &[
     row("CLK_UNSIGNED_INT16", "", "0x10DB", always),
     row("CLK_UNSIGNED_INT32", "", "0x10DC", always),
     row("CLK_UNSIGNED_INT8", "", "0x10DA", always),
+    row("CLK_UNSIGNED_INT_RAW10_EXT", "", "0x10E3", with_raw10),
+    row("CLK_UNSIGNED_INT_RAW12_EXT", "", "0x10E4", with_raw10),
     row("CLK_sBGRA", "", "0x10C2", from_2_0),
     row("CLK_sRGB", "", "0x10BF", from_2_0),
     row("CLK_sRGBA", "", "0x10C1", from_2_0),

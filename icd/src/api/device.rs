@@ -150,6 +150,9 @@ fn queue_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Grou
         CL_DEVICE_MAX_NAMED_BARRIER_COUNT_KHR => info.value::<cl_uint>(caps::MAX_NAMED_BARRIERS),
         CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.bool(true),
         CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => info.value(caps::COMMAND_BUFFER_CAPABILITIES),
+        // The device synchronizes with itself and its parts.
+        CL_DEVICE_COMMAND_BUFFER_NUM_SYNC_DEVICES_KHR => info.value::<cl_uint>(1),
+        CL_DEVICE_COMMAND_BUFFER_SYNC_DEVICES_KHR => info.object(device::root()),
         CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => info.value(caps::COMMAND_BUFFER_QUEUE_PROPERTIES),
         CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => info.value::<cl_command_queue_properties>(0),
         CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR => info.value(caps::MUTABLE_DISPATCH_FIELDS),
@@ -262,6 +265,7 @@ fn memory_info<'a>(name: cl_device_info, limits: &Limits, info: Info<'a>) -> Gro
         | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => info.value::<cl_uint>(0),
         CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT => info.bool(true),
         CL_DEVICE_SVM_CAPABILITIES => info.value(caps::SVM_CAPABILITIES),
+        CL_DEVICE_SVM_TYPE_CAPABILITIES_KHR => info.slice(caps::SVM_TYPES),
         CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL
         | CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL
         | CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL

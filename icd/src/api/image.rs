@@ -36,7 +36,7 @@ pub fn get_supported_formats(
     ensure(num_entries != 0 || formats.is_null(), InvalidValue)?;
 
     let list: Vec<cl_image_format> = image::formats()
-        .filter(|format| is_supported(*format, kind))
+        .filter(|format| format.is_listed() && is_supported(*format, kind) && is_usable(*format, flags))
         .map(|format| cl_image_format { image_channel_order: format.order, image_channel_data_type: format.data_type })
         .collect();
     num_formats.set(list.len() as cl_uint);
@@ -57,22 +57,29 @@ fn is_supported(format: Format, kind: ImageType) -> bool {
     format.any_dimensions().is_some_and(|any| any || matches!(kind, ImageType::D2 | ImageType::D2Array))
 }
 
+/// Whether kernels can access images of a format as the flags say. Images are created with other flags, too: then only reads work.
+fn is_usable(format: Format, flags: cl_mem_flags) -> bool {
+    let writes = flags & CL_MEM_READ_ONLY == 0 || flags & CL_MEM_KERNEL_READ_AND_WRITE != 0;
+    !writes || format.layout().is_some_and(|layout| layout.group.is_none())
+}
+
 /// Whether these constants are an order and a data type that can be combined, supported or not.
 fn is_valid(format: Format) -> bool {
     let (order, data) = (format.order, format.data_type);
     let orders = (CL_R..=CL_DEPTH).contains(&order) || (CL_sRGB..=CL_ABGR).contains(&order);
-    let types =
-        (CL_SNORM_INT8..=CL_UNORM_INT_101010_2).contains(&data) && data != 0x10DF || data == CL_UNORM_INT_2_101010_EXT;
+    let types = (CL_SNORM_INT8..=CL_UNORM_INT_101010_2).contains(&data) && data != CL_UNORM_INT24
+        || data == CL_UNORM_INT_2_101010_EXT;
+    let raw = [CL_UNSIGNED_INT_RAW10_EXT, CL_UNSIGNED_INT_RAW12_EXT].contains(&data);
     let upper = data == CL_UNORM_INT10X6_EXT || (CL_UNSIGNED_INT10X6_EXT..=CL_UNORM_INT14X2_EXT).contains(&data);
-    let three = [CL_RGB, CL_RGBx].contains(&order);
     let packed = [CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_INT_101010].contains(&data);
     let gray = [CL_INTENSITY, CL_LUMINANCE].contains(&order);
     let floats =
         [CL_UNORM_INT8, CL_UNORM_INT16, CL_SNORM_INT8, CL_SNORM_INT16, CL_HALF_FLOAT, CL_FLOAT].contains(&data);
     let depth = order == CL_DEPTH;
     orders
-        && (types || upper && [CL_R, CL_RG, CL_RGBA].contains(&order))
-        && three == packed
+        && (types || upper && [CL_R, CL_RG, CL_RGBA].contains(&order) || raw && order == CL_R)
+        && (order != CL_RGB || packed)
+        && (!packed || [CL_RGB, CL_RGBx].contains(&order))
         && (!gray || floats)
         && (!depth || [CL_UNORM_INT16, CL_FLOAT].contains(&data))
         && (data != CL_UNORM_INT_101010_2 || order == CL_RGBA)

@@ -261,6 +261,7 @@ pub fn apply_exec_info(kernel: &Kernel, name: cl_kernel_exec_info, size: usize, 
             Ok(())
         }
         CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
+        | CL_KERNEL_EXEC_INFO_SVM_INDIRECT_ACCESS_KHR
         | CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
         | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
         | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {

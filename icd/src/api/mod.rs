@@ -24,6 +24,7 @@ pub mod recording;
 pub mod sampler;
 pub mod semaphore;
 pub mod svm;
+pub mod unified_svm;
 pub mod usm;
 
 pub use crate::ffi::handle::{release, retain};

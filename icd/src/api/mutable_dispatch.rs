@@ -17,6 +17,7 @@ use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::info::{Info, Written};
 use crate::ffi::pointer::{HostPtr, In, InArray, InBytes};
 use crate::object::command_buffer::{CommandBuffer, MutableCommand, PreparedLaunch, RecordedLaunch};
+use crate::object::queue::Queue;
 
 /// `clUpdateMutableCommandsKHR`
 pub fn update(
@@ -50,7 +51,7 @@ pub fn update(
         // A later change of the same command is based on the earlier one.
         let earlier = changes.iter().rev().find(|(other, _)| Arc::ptr_eq(other, dispatch));
         let base = earlier.map_or_else(|| dispatch.prepared(), |(_, prepared)| prepared.clone());
-        changes.push((dispatch.clone(), Arc::new(changed(&buffer, dispatch, &base, &config)?)));
+        changes.push((dispatch.clone(), Arc::new(changed(command.queue(), dispatch, &base, &config)?)));
     }
     for (dispatch, prepared) in changes {
         dispatch.change(prepared);
@@ -60,7 +61,7 @@ pub fn update(
 
 /// A kernel launch after a change.
 fn changed(
-    buffer: &CommandBuffer,
+    queue: &Ref<Queue>,
     dispatch: &RecordedLaunch,
     base: &PreparedLaunch,
     config: &cl_mutable_dispatch_config_khr,
@@ -107,7 +108,7 @@ fn changed(
     let request =
         Request { dims, offset: offset.or(old.offset), global: global.or(old.global), local: local.or(old.local) };
     // The errors of clEnqueueNDRangeKernel about sizes
-    let demands = demands(buffer.queue(), &kernel);
+    let demands = demands(queue, &kernel);
     let new = geometry::checked(&request, &demands)?;
     // CL_INVALID_OPERATION if the values of local_work_size and/or global_work_size result in a change to work-group
     // uniformity
@@ -133,7 +134,7 @@ pub fn get_info(
     };
 
     match name {
-        CL_MUTABLE_COMMAND_COMMAND_QUEUE_KHR => info.object(buffer.queue()),
+        CL_MUTABLE_COMMAND_COMMAND_QUEUE_KHR => info.object(command.queue()),
         CL_MUTABLE_COMMAND_COMMAND_BUFFER_KHR => info.object(&buffer),
         CL_MUTABLE_COMMAND_COMMAND_TYPE_KHR => info.value(CL_COMMAND_NDRANGE_KERNEL),
         CL_MUTABLE_COMMAND_PROPERTIES_ARRAY_KHR => info.slice(&dispatch.properties),

@@ -50,6 +50,9 @@ pub fn get_info(platform: Handle<Platform>, name: cl_platform_info, info: Info<'
         }
         // Both timers are the monotonic clock in nanoseconds.
         CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(clock::RESOLUTION_NS),
+        // The platform has one device.
+        CL_PLATFORM_SVM_TYPE_CAPABILITIES_KHR => info.slice(caps::SVM_TYPES),
+        CL_PLATFORM_COMMAND_BUFFER_CAPABILITIES_KHR => info.value(caps::PLATFORM_COMMAND_BUFFER_CAPABILITIES),
         CL_PLATFORM_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::EXTERNAL_MEMORY_TYPES),
         CL_PLATFORM_SEMAPHORE_TYPES_KHR => info.slice(caps::SEMAPHORE_TYPES),
         CL_PLATFORM_SEMAPHORE_IMPORT_HANDLE_TYPES_KHR => info.slice(caps::SEMAPHORE_IMPORT_TYPES),

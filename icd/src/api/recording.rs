@@ -2,7 +2,6 @@
 //!
 //! A recorded command has the arguments of the `clEnqueue*` function of the same name, between those of recording, which the entry
 //! stub collects in a [`Recording`]. So each function here names the checks of the command ([`super::enqueue`]) and nothing else.
-//! A buffer has one queue (`cl_khr_command_buffer_multi_device` is not supported).
 
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ use crate::object::queue::Queue;
 pub struct Recording<'call> {
     /// The command buffer.
     pub buffer: Handle<CommandBuffer>,
-    /// Must be NULL: a buffer has one queue.
+    /// One of the buffer's queues; NULL if there is only one.
     pub queue: Handle<Queue>,
     /// The properties of the command.
     pub properties: Properties<'call, cl_command_properties_khr>,
@@ -47,38 +46,60 @@ pub struct Recording<'call> {
     pub handle: Out<'call, Handle<MutableCommand>>,
 }
 
+/// Where a command is recorded: a buffer, and the index of the queue.
+struct Place {
+    buffer: Ref<CommandBuffer>,
+    queue: usize,
+}
+
+impl Place {
+    fn queue(&self) -> &Ref<Queue> {
+        &self.buffer.queues()[self.queue]
+    }
+}
+
 impl Recording<'_> {
-    /// The rules of all recording functions that come first; returns the buffer.
-    fn buffer(&self) -> ClResult<Ref<CommandBuffer>> {
+    /// The rules of all recording functions that come first.
+    fn place(&self) -> ClResult<Place> {
         // CL_INVALID_COMMAND_BUFFER_KHR if command_buffer is not a valid command-buffer
         let buffer = self.buffer.get()?;
-        // CL_INVALID_COMMAND_QUEUE if command_queue is not NULL
-        ensure(self.queue.is_null(), InvalidCommandQueue)?;
+        let queue = if self.queue.is_null() {
+            // CL_INVALID_COMMAND_QUEUE if command_queue is NULL and command_buffer was created with more than one queue
+            ensure(buffer.queues().len() == 1, InvalidCommandQueue)?;
+            0
+        } else {
+            let queue = self.queue.get()?;
+            // CL_INVALID_CONTEXT if the contexts associated with command_queue and command_buffer are not the same
+            ensure(Ref::ptr_eq(queue.context(), buffer.context()), InvalidContext)?;
+            // CL_INVALID_COMMAND_QUEUE if command_queue is not listed on command_buffer creation
+            let listed = buffer.queues().iter().position(|listed| Ref::ptr_eq(listed, &queue));
+            listed.ok_or(InvalidCommandQueue)?
+        };
         // CL_INVALID_OPERATION if command_buffer has been finalized
         ensure(buffer.state() == CL_COMMAND_BUFFER_STATE_RECORDING_KHR, InvalidOperation)?;
-        Ok(buffer)
+        Ok(Place { buffer, queue })
     }
 
     /// The rules of commands other than kernels.
-    fn immutable(&self) -> ClResult<Ref<CommandBuffer>> {
-        let buffer = self.buffer()?;
+    fn immutable(&self) -> ClResult<Place> {
+        let place = self.place()?;
         // CL_INVALID_VALUE if values specified in properties are not valid: there are none
         ensure(pairs(&self.properties.verbatim()).next().is_none(), InvalidValue)?;
         // CL_INVALID_VALUE if mutable_handle is not NULL
         ensure(self.handle.is_null(), InvalidValue)?;
-        Ok(buffer)
+        Ok(place)
     }
 
     /// Records a copy or fill, which `checked` makes with the rules of the command.
     fn operation<F: Task>(self, checked: impl FnOnce(&Ref<Queue>) -> ClResult<Operation<F>>) -> ClResult<()> {
-        let buffer = self.immutable()?;
-        let operation = checked(buffer.queue())?.recorded();
-        self.record(&buffer, Action::Operation(Arc::new(operation)))
+        let place = self.immutable()?;
+        let operation = checked(place.queue())?.recorded();
+        self.record(&place, Action::Operation(Arc::new(operation)))
     }
 
     /// Records a command.
-    fn record(&self, buffer: &Ref<CommandBuffer>, action: Action) -> ClResult<()> {
-        let recorded = buffer.len();
+    fn record(&self, place: &Place, action: Action) -> ClResult<()> {
+        let recorded = place.buffer.len();
         let mut waits = Vec::new();
         // CL_INVALID_SYNC_POINT_WAIT_LIST_KHR if sync_point_wait_list is NULL and num_sync_points_in_wait_list is > 0, or the
         // other way round, or if synchronization-point objects in it are not valid
@@ -86,15 +107,16 @@ impl Recording<'_> {
             let index = (point as usize).checked_sub(1).filter(|index| *index < recorded);
             waits.push(index.ok_or(InvalidSyncPointWaitList)?);
         }
-        self.point.set(buffer.record(Recorded { waits, action }).map_err(|_| InvalidOperation)?);
+        let command = Recorded { queue: place.queue, waits, action };
+        self.point.set(place.buffer.record(command).map_err(|_| InvalidOperation)?);
         Ok(())
     }
 }
 
 /// `clCommandBarrierWithWaitListKHR`
 pub fn barrier(recording: Recording<'_>) -> ClResult<()> {
-    let buffer = recording.immutable()?;
-    recording.record(&buffer, Action::Barrier)
+    let place = recording.immutable()?;
+    recording.record(&place, Action::Barrier)
 }
 
 /// `clCommandCopyBufferKHR`
@@ -212,7 +234,8 @@ pub fn nd_range_kernel(
     local_work_size: InArray<'_, usize>,
     recording: Recording<'_>,
 ) -> ClResult<()> {
-    let buffer = recording.buffer()?;
+    let place = recording.place()?;
+    let buffer = &place.buffer;
     let list_of_properties = recording.properties.verbatim();
     let (mut fields, mut asserts) = (caps::MUTABLE_DISPATCH_FIELDS, buffer.asserts());
     for (index, (name, value)) in pairs(&list_of_properties).enumerate() {
@@ -234,7 +257,7 @@ pub fn nd_range_kernel(
     // CL_INVALID_KERNEL if kernel is not a valid kernel
     let kernel = kernel.get()?;
     // CL_INVALID_CONTEXT if the context associated with command_buffer and kernel is not the same
-    ensure(Ref::ptr_eq(buffer.queue().context(), kernel.program().context()), InvalidContext)?;
+    ensure(Ref::ptr_eq(buffer.context(), kernel.program().context()), InvalidContext)?;
     // CL_INVALID_KERNEL_ARGS if the kernel argument values have not been specified and may not be set later
     let later = buffer.is_mutable() && fields & CL_MUTABLE_DISPATCH_ARGUMENTS_KHR != 0;
     ensure(later || kernel.has_all_args(), InvalidKernelArgs)?;
@@ -246,7 +269,7 @@ pub fn nd_range_kernel(
     };
     // CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_GROUP_SIZE,
     // CL_INVALID_WORK_ITEM_SIZE: see `geometry`
-    geometry::checked(&request, &demands(buffer.queue(), &kernel))?;
+    geometry::checked(&request, &demands(place.queue(), &kernel))?;
     // CL_INVALID_VALUE if CL_MUTABLE_DISPATCH_ASSERT_NO_ADDITIONAL_WORK_GROUPS_KHR is asserted for the buffer or the command
     // and local_work_size is NULL
     let fixed = asserts & CL_MUTABLE_DISPATCH_ASSERT_NO_ADDITIONAL_WORK_GROUPS_KHR != 0;
@@ -256,9 +279,9 @@ pub fn nd_range_kernel(
 
     let prepared = PreparedLaunch { kernel: snapshot(&kernel)?, request };
     let dispatch = Arc::new(RecordedLaunch::new(kernel, fields, list_of_properties, prepared));
-    recording.record(&buffer, Action::Launch(dispatch.clone()))?;
+    recording.record(&place, Action::Launch(dispatch.clone()))?;
     if !recording.handle.is_null() {
-        recording.handle.set(handle_of(&buffer, dispatch).handle());
+        recording.handle.set(handle_of(buffer, place.queue, dispatch).handle());
     }
     Ok(())
 }

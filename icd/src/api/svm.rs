@@ -1,4 +1,4 @@
-//! Shared virtual memory: allocation and freeing. Commands on pointers are in [`super::enqueue::pointer`], kernel arguments in
+//! Shared virtual memory: allocation and freeing. What `cl_khr_unified_svm` adds is in [`super::unified_svm`]. Commands on pointers are in [`super::enqueue::pointer`], kernel arguments in
 //! [`super::kernel`].
 //!
 //! The device supports all kinds, up to fine-grained sharing of the whole address space with atomics
@@ -13,7 +13,7 @@ use crate::error::ClError::{InvalidBufferSize, InvalidValue, OutOfResources};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::Handle;
 use crate::ffi::pointer::HostPtr;
-use crate::object::allocation::{Allocation, AllocationKind};
+use crate::object::allocation::{Allocation, AllocationKind, SvmAllocation};
 use crate::object::context::Context;
 
 /// `clSVMAlloc`: the error is not reported, only that there is one.
@@ -27,12 +27,12 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
     // ... if flags contains CL_MEM_IMMUTABLE_EXT, or values specified in flags do not follow the rules, or are not valid
     ensure(flags & !(KERNEL_ACCESS | SVM) == 0, InvalidValue)?;
     ensure((flags & KERNEL_ACCESS).count_ones() <= 1, InvalidValue)?;
-    // ... if size is 0 or > CL_DEVICE_MAX_MEM_ALLOC_SIZE for any device in context
+    // ... if size is 0 (with cl_khr_unified_svm no error, but NULL all the same) or > CL_DEVICE_MAX_MEM_ALLOC_SIZE for any device in context
     // ... if alignment is not a power of two or cannot be supported
     let bytes = allocate(size, alignment)?;
 
     let start = HostPtr::new(bytes.as_ptr());
-    context.allocations().insert(Allocation { kind: AllocationKind::Svm, flags: 0, bytes });
+    context.allocations().insert(Allocation { kind: AllocationKind::Svm(SvmAllocation::default()), flags: 0, bytes });
     Ok(start)
 }
 

@@ -153,7 +153,7 @@ pub fn get_info(
     let found = found.as_ref();
     match name {
         CL_MEM_ALLOC_TYPE_INTEL => info.value(match found.map(|found| &found.kind) {
-            None | Some(AllocationKind::Svm) => CL_MEM_TYPE_UNKNOWN_INTEL,
+            None | Some(AllocationKind::Svm(_)) => CL_MEM_TYPE_UNKNOWN_INTEL,
             Some(AllocationKind::Host) => CL_MEM_TYPE_HOST_INTEL,
             Some(AllocationKind::Device(_)) => CL_MEM_TYPE_DEVICE_INTEL,
             Some(AllocationKind::Shared(_)) => CL_MEM_TYPE_SHARED_INTEL,
@@ -161,7 +161,7 @@ pub fn get_info(
         CL_MEM_ALLOC_BASE_PTR_INTEL => info.value(found.map_or(0, Allocation::start)),
         CL_MEM_ALLOC_SIZE_INTEL => info.value(found.map_or(0, |found| found.bytes.len())),
         CL_MEM_ALLOC_DEVICE_INTEL => info.object_or_null(match found.map(|found| &found.kind) {
-            None | Some(AllocationKind::Svm | AllocationKind::Host | AllocationKind::Shared(None)) => None,
+            None | Some(AllocationKind::Svm(_) | AllocationKind::Host | AllocationKind::Shared(None)) => None,
             Some(AllocationKind::Device(device) | AllocationKind::Shared(Some(device))) => Some(device),
         }),
         FLAGS => info.value(found.map_or(0, |found| found.flags)),

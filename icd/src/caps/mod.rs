@@ -174,6 +174,7 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_mipmap_image_writes", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_srgb_image_writes", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_khr_command_buffer", version(0, 9, 8), ExtensionScope::Device, false),
+    extension("cl_khr_command_buffer_multi_device", version(0, 9, 2), ExtensionScope::Device, false),
     extension("cl_khr_command_buffer_mutable_dispatch", version(0, 9, 5), ExtensionScope::Device, false),
     extension("cl_khr_create_command_queue", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_device_enqueue_local_arg_types", version(1, 0, 0), ExtensionScope::Device, true),
@@ -209,9 +210,11 @@ pub const EXTENSIONS: &[Extension] = &[
     extension("cl_khr_suggested_local_work_size", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_terminate_context", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_khr_throttle_hints", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_khr_unified_svm", version(0, 9, 0), ExtensionScope::Device, false),
     extension("cl_ext_buffer_device_address", version(1, 0, 2), ExtensionScope::Device, false),
     extension("cl_ext_float_atomics", version(1, 0, 0), ExtensionScope::Device, true),
     extension("cl_ext_image_from_buffer", version(1, 0, 0), ExtensionScope::Device, false),
+    extension("cl_ext_image_raw10_raw12", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_requirements_info", version(0, 5, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_unorm_int_2_101010", version(1, 0, 0), ExtensionScope::Device, false),
     extension("cl_ext_image_unsigned_10x6_12x4_14x2", version(1, 0, 0), ExtensionScope::Device, false),
@@ -292,6 +295,7 @@ pub const OPENCL_C_FEATURES: &[&str] = &[
     "__opencl_c_ext_fp64_local_atomic_add",
     "__opencl_c_ext_fp64_global_atomic_min_max",
     "__opencl_c_ext_fp64_local_atomic_min_max",
+    "__opencl_c_ext_image_raw10_raw12",
     "__opencl_c_ext_image_unorm_int_2_101010",
     "__opencl_c_ext_image_unsigned_10x6_12x4_14x2",
 ];
@@ -301,6 +305,29 @@ pub const SVM_CAPABILITIES: cl::cl_device_svm_capabilities = cl::CL_DEVICE_SVM_C
     | cl::CL_DEVICE_SVM_FINE_GRAIN_BUFFER
     | cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
     | cl::CL_DEVICE_SVM_ATOMICS;
+
+/// The types of shared virtual memory of `cl_khr_unified_svm`. All of them are the same memory, so that they have all capabilities but
+/// those that say whose it is. `clSVMAlloc` allocates the first.
+pub const SVM_TYPES: &[cl::cl_svm_capabilities_khr] = {
+    const SHARED: cl::cl_svm_capabilities_khr = cl::CL_SVM_CAPABILITY_SINGLE_ADDRESS_SPACE_KHR
+        | cl::CL_SVM_CAPABILITY_CONTEXT_ACCESS_KHR
+        | cl::CL_SVM_CAPABILITY_HOST_READ_KHR
+        | cl::CL_SVM_CAPABILITY_HOST_WRITE_KHR
+        | cl::CL_SVM_CAPABILITY_HOST_MAP_KHR
+        | cl::CL_SVM_CAPABILITY_DEVICE_READ_KHR
+        | cl::CL_SVM_CAPABILITY_DEVICE_WRITE_KHR
+        | cl::CL_SVM_CAPABILITY_DEVICE_ATOMIC_ACCESS_KHR
+        | cl::CL_SVM_CAPABILITY_CONCURRENT_ACCESS_KHR
+        | cl::CL_SVM_CAPABILITY_CONCURRENT_ATOMIC_ACCESS_KHR
+        | cl::CL_SVM_CAPABILITY_INDIRECT_ACCESS_KHR;
+    const UNASSOCIATED: cl::cl_svm_capabilities_khr = SHARED | cl::CL_SVM_CAPABILITY_DEVICE_UNASSOCIATED_KHR;
+    &[
+        UNASSOCIATED,
+        SHARED | cl::CL_SVM_CAPABILITY_DEVICE_OWNED_KHR,
+        UNASSOCIATED | cl::CL_SVM_CAPABILITY_HOST_OWNED_KHR,
+        UNASSOCIATED | cl::CL_SVM_CAPABILITY_SYSTEM_ALLOCATED_KHR,
+    ]
+};
 
 /// The same for `cl_intel_unified_shared_memory`: it applies to all types of memory.
 pub const USM_CAPABILITIES: cl::cl_device_unified_shared_memory_capabilities_intel =
@@ -335,7 +362,14 @@ pub const COMMAND_BUFFER_QUEUE_PROPERTIES: cl::cl_command_queue_properties =
 pub const COMMAND_BUFFER_CAPABILITIES: cl::cl_device_command_buffer_capabilities_khr =
     cl::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR
         | cl::CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR
-        | cl::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR;
+        | cl::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR
+        | cl::CL_COMMAND_BUFFER_CAPABILITY_MULTIPLE_QUEUE_KHR;
+
+/// Capabilities of command buffers with several queues.
+pub const PLATFORM_COMMAND_BUFFER_CAPABILITIES: cl::cl_platform_command_buffer_capabilities_khr =
+    cl::CL_COMMAND_BUFFER_PLATFORM_UNIVERSAL_SYNC_KHR
+        | cl::CL_COMMAND_BUFFER_PLATFORM_REMAP_QUEUES_KHR
+        | cl::CL_COMMAND_BUFFER_PLATFORM_AUTOMATIC_REMAP_KHR;
 
 /// What may be changed in a recorded kernel.
 pub const MUTABLE_DISPATCH_FIELDS: cl::cl_mutable_dispatch_fields_khr = cl::CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR

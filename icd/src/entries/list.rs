@@ -414,6 +414,23 @@ by_name {
     clSetKernelArgDevicePointerEXT(kernel: Handle<Kernel>, arg_index: cl_uint, arg_value: cl_mem_device_address_ext)
         -> status = kernel::set_arg_device_pointer;
 
+    // cl_khr_unified_svm
+    clSVMAllocWithPropertiesKHR(
+        context: Handle<Context>, properties: Properties<cl_svm_alloc_properties_khr>, svm_type_index: cl_uint, size: usize,
+    ) -> object = unified_svm::alloc;
+    clSVMFreeWithPropertiesKHR(
+        context: Handle<Context>, properties: Properties<cl_svm_free_properties_khr>, flags: cl_svm_free_flags_khr,
+        ptr: HostPtr,
+    ) -> status = unified_svm::free;
+    clGetSVMPointerInfoKHR(
+        context: Handle<Context>, device: Handle<Device>, ptr: HostPtr, param_name: cl_svm_pointer_info_khr,
+    ) -> info = unified_svm::get_info;
+    clGetSVMSuggestedTypeIndexKHR(
+        context: Handle<Context>, required_capabilities: cl_svm_capabilities_khr,
+        desired_capabilities: cl_svm_capabilities_khr, properties: Properties<cl_svm_alloc_properties_khr>, size: usize,
+        suggested_svm_type_index: Out<cl_uint>,
+    ) -> status = unified_svm::suggested_type;
+
     // cl_intel_unified_shared_memory
     clHostMemAllocINTEL(
         context: Handle<Context>, properties: Properties<cl_mem_properties_intel>, size: usize, alignment: cl_uint,
@@ -518,6 +535,10 @@ by_name {
     clCommandSVMMemFillKHR(
         svm_ptr: HostPtr, pattern: InBytes, pattern_size: usize, size: usize,
     ) -> command = recording::svm_fill;
+    clRemapCommandBufferKHR(
+        command_buffer: Handle<CommandBuffer>, automatic: cl_bool, num_queues: cl_uint, queues: InArray<Handle<Queue>>,
+        num_handles: cl_uint, handles: InArray<Handle<MutableCommand>>, handles_ret: OutArray<Handle<MutableCommand>>,
+    ) -> object = command_buffer::remap;
     clGetCommandBufferInfoKHR(command_buffer: Handle<CommandBuffer>, param_name: cl_command_buffer_info_khr)
         -> info = command_buffer::get_info;
 

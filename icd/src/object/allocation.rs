@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use clift_include::cl::cl_mem_alloc_flags_intel;
+use clift_include::cl::{cl_mem_alloc_flags_intel, cl_svm_alloc_access_flags_khr, cl_svm_alloc_properties_khr};
 use clift_runtime::memory::MemSlice;
 use parking_lot::Mutex;
 
@@ -16,8 +16,8 @@ use crate::ffi::handle::Ref;
 /// The function that allocated the memory.
 #[derive(Clone, Debug)]
 pub enum AllocationKind {
-    /// `clSVMAlloc`.
-    Svm,
+    /// `clSVMAlloc`, `clSVMAllocWithPropertiesKHR`.
+    Svm(SvmAllocation),
     /// `clHostMemAllocINTEL`.
     Host,
     /// `clDeviceMemAllocINTEL`.
@@ -29,8 +29,21 @@ pub enum AllocationKind {
 impl AllocationKind {
     /// Whether it is shared virtual memory, which has its own functions.
     pub fn is_svm(&self) -> bool {
-        matches!(self, AllocationKind::Svm)
+        matches!(self, AllocationKind::Svm(_))
     }
+}
+
+/// What was asked for when shared virtual memory was allocated, for queries.
+#[derive(Clone, Debug, Default)]
+pub struct SvmAllocation {
+    /// Index of the type in [`SVM_TYPES`](crate::caps::SVM_TYPES).
+    pub type_index: usize,
+    /// The associated device.
+    pub device: Option<Ref<Device>>,
+    /// What host and device will not do.
+    pub access: cl_svm_alloc_access_flags_khr,
+    /// The property list as it was given, with its final zero.
+    pub properties: Vec<cl_svm_alloc_properties_khr>,
 }
 
 /// One allocation.
@@ -105,7 +118,7 @@ mod tests {
         let all = Allocations::default();
         let bytes = HostBuffer::new(100, 128).unwrap().into_slice();
         let start = bytes.as_ptr().addr();
-        all.insert(Allocation { kind: AllocationKind::Svm, flags: 0, bytes });
+        all.insert(Allocation { kind: AllocationKind::Svm(SvmAllocation::default()), flags: 0, bytes });
         for inside in [start, start + 1, start + 99] {
             assert_eq!(all.at(inside).unwrap().start(), start);
         }

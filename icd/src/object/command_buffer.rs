@@ -3,6 +3,9 @@
 //! A recorded command has what is needed to submit it again: a function, or a kernel with its arguments and sizes (a
 //! [`RecordedLaunch`], which the application may change between two enqueues if it has requested that). It has no state of an
 //! execution, so a buffer may execute several times concurrently. A sync point is a command's number, starting with 1.
+//!
+//! A buffer may have several queues (`cl_khr_command_buffer_multi_device`), also of different devices. A command has the index of its
+//! queue, because enqueues and copies of the buffer replace queues by others.
 
 use std::sync::{Arc, Weak};
 
@@ -10,6 +13,7 @@ use clift_include::cl::*;
 use clift_runtime::geometry::Request;
 use parking_lot::Mutex;
 
+use super::context::Context;
 use super::kernel::Kernel;
 use super::operation::Operation;
 use super::queue::Queue;
@@ -18,7 +22,8 @@ use crate::ffi::handle::{Object, Ref, cl_object};
 /// A command buffer.
 #[derive(Debug)]
 pub struct CommandBuffer {
-    queue: Ref<Queue>,
+    /// At least one; all have the same context.
+    queues: Vec<Ref<Queue>>,
     properties: Vec<cl_command_buffer_properties_khr>,
     flags: cl_command_buffer_flags_khr,
     asserts: cl_mutable_dispatch_asserts_khr,
@@ -38,6 +43,8 @@ struct State {
 /// One command.
 #[derive(Debug)]
 pub struct Recorded {
+    /// The index of its queue.
+    pub queue: usize,
     /// The commands it waits for, by index.
     pub waits: Vec<usize>,
     /// Its action.
@@ -113,6 +120,7 @@ impl RecordedLaunch {
 #[derive(Debug)]
 pub struct MutableCommand {
     buffer: Weak<Object<CommandBuffer>>,
+    queue: Ref<Queue>,
     dispatch: Arc<RecordedLaunch>,
 }
 
@@ -122,6 +130,11 @@ impl MutableCommand {
     /// The buffer it belongs to; `None` if that no longer exists.
     pub fn buffer(&self) -> Option<Ref<CommandBuffer>> {
         self.buffer.upgrade()
+    }
+
+    /// The queue that it is recorded for.
+    pub fn queue(&self) -> &Ref<Queue> {
+        &self.queue
     }
 
     /// The recorded kernel.
@@ -135,19 +148,29 @@ impl MutableCommand {
 pub struct Finalized;
 
 impl CommandBuffer {
-    /// A buffer for a queue, with the property list as given and its meaning.
+    /// A buffer for queues, with the property list as given and its meaning.
     pub fn new(
-        queue: Ref<Queue>,
+        queues: Vec<Ref<Queue>>,
         properties: Vec<cl_command_buffer_properties_khr>,
         flags: cl_command_buffer_flags_khr,
         asserts: cl_mutable_dispatch_asserts_khr,
     ) -> Self {
-        Self { queue, properties, flags, asserts, state: Mutex::default() }
+        Self { queues, properties, flags, asserts, state: Mutex::default() }
     }
 
-    /// Its queue.
-    pub fn queue(&self) -> &Ref<Queue> {
-        &self.queue
+    /// An empty copy with other queues. Recording it has not ended.
+    pub fn emptied(&self, queues: Vec<Ref<Queue>>) -> Self {
+        Self::new(queues, self.properties.clone(), self.flags, self.asserts)
+    }
+
+    /// Its queues.
+    pub fn queues(&self) -> &[Ref<Queue>] {
+        &self.queues
+    }
+
+    /// The context of its queues.
+    pub fn context(&self) -> &Ref<Context> {
+        self.queues[0].context()
     }
 
     /// The property list as given, including the final zero; empty if there was none.
@@ -213,9 +236,10 @@ impl CommandBuffer {
     }
 }
 
-/// Creates a handle to a recorded kernel, which lives as long as the buffer.
-pub fn handle_of(buffer: &Ref<CommandBuffer>, dispatch: Arc<RecordedLaunch>) -> Ref<MutableCommand> {
-    let handle = Object::create(MutableCommand { buffer: Arc::downgrade(buffer), dispatch });
+/// Creates a handle to a kernel recorded for the queue with this index. It lives as long as the buffer.
+pub fn handle_of(buffer: &Ref<CommandBuffer>, queue: usize, dispatch: Arc<RecordedLaunch>) -> Ref<MutableCommand> {
+    let queue = buffer.queues[queue].clone();
+    let handle = Object::create(MutableCommand { buffer: Arc::downgrade(buffer), queue, dispatch });
     buffer.state.lock().handles.push(handle.clone());
     handle
 }

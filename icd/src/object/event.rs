@@ -25,6 +25,7 @@ pub struct Event {
 #[derive(Debug)]
 enum EventSource {
     Command { queue: Ref<Queue>, kind: cl_command_type },
+    SeveralQueues { context: Ref<Context>, kind: cl_command_type },
     User { context: Ref<Context> },
 }
 
@@ -34,6 +35,11 @@ impl Event {
     /// The event of a command.
     pub fn of_command(state: graph::Event, queue: Ref<Queue>, kind: cl_command_type) -> Self {
         Self { state, origin: EventSource::Command { queue, kind } }
+    }
+
+    /// The event of a command whose parts execute in several queues.
+    pub fn of_several_queues(state: graph::Event, context: Ref<Context>, kind: cl_command_type) -> Self {
+        Self { state, origin: EventSource::SeveralQueues { context, kind } }
     }
 
     /// A user event.
@@ -51,11 +57,11 @@ impl Event {
         matches!(self.origin, EventSource::User { .. })
     }
 
-    /// The queue of its command; `None` for a user event.
+    /// The queue of its command; `None` for a user event, and for a command of several queues.
     pub fn queue(&self) -> Option<&Ref<Queue>> {
         match &self.origin {
             EventSource::Command { queue, .. } => Some(queue),
-            EventSource::User { .. } => None,
+            EventSource::SeveralQueues { .. } | EventSource::User { .. } => None,
         }
     }
 
@@ -63,14 +69,14 @@ impl Event {
     pub fn context(&self) -> &Ref<Context> {
         match &self.origin {
             EventSource::Command { queue, .. } => queue.context(),
-            EventSource::User { context } => context,
+            EventSource::SeveralQueues { context, .. } | EventSource::User { context } => context,
         }
     }
 
     /// The kind of its command (`CL_COMMAND_*`).
     pub fn kind(&self) -> cl_command_type {
         match &self.origin {
-            EventSource::Command { kind, .. } => *kind,
+            EventSource::Command { kind, .. } | EventSource::SeveralQueues { kind, .. } => *kind,
             EventSource::User { .. } => CL_COMMAND_USER,
         }
     }

@@ -97,20 +97,20 @@ pub struct MipLevel {
 
 impl MipLevel {
     /// A level without padding, at `offset`.
-    fn tight(size: ImageSize, element_bytes: usize, offset: usize) -> MipLevel {
-        let row_pitch = size.width * element_bytes;
+    fn tight(size: ImageSize, layout: &Layout, offset: usize) -> MipLevel {
+        let row_pitch = layout.row_bytes(size.width);
         MipLevel { size, row_pitch, slice_pitch: row_pitch * size.height, offset }
     }
 
     /// All levels of a mipmapped image: each has half the size of the previous one, rounded down.
-    pub fn chain(size: ImageSize, element_bytes: usize, count: usize) -> Vec<MipLevel> {
+    pub fn chain(size: ImageSize, layout: &Layout, count: usize) -> Vec<MipLevel> {
         let halved = |size: usize| (size / 2).max(1);
         let next = |level: &MipLevel| {
             let ImageSize { width, height, depth, layers } = level.size;
             let size = ImageSize { width: halved(width), height: halved(height), depth: halved(depth), layers };
-            Some(MipLevel::tight(size, element_bytes, level.end()))
+            Some(MipLevel::tight(size, layout, level.end()))
         };
-        std::iter::successors(Some(MipLevel::tight(size, element_bytes, 0)), next).take(count).collect()
+        std::iter::successors(Some(MipLevel::tight(size, layout, 0)), next).take(count).collect()
     }
 
     /// Its size in bytes, including the padding of the last row and slice.
@@ -157,7 +157,8 @@ impl Image {
             level_count: levels.len() as u32,
             order: format.order,
             data_type: format.data_type,
-            element_bytes: layout.bytes,
+            // So that reads of blocks of bytes stay inside also where elements share bytes.
+            element_bytes: layout.alignment() as u32,
         };
         Image { kind, format, layout, levels, descriptor: Box::new(descriptor) }
     }
@@ -217,8 +218,8 @@ impl Image {
         ArgFact::Image { format: self.format, mipmapped: self.is_mipmapped() }
     }
 
-    /// A region of a level as (bytes, rows, slices), if it is inside the level. Coordinates that the type does not have must be
-    /// 0, and extents 1.
+    /// A region of a level as (bytes, rows, slices), if it is inside the level and no byte is shared with elements outside of it.
+    /// Coordinates that the type does not have must be 0, and extents 1.
     pub fn region(&self, level: &MipLevel, origin: [usize; 3], extent: [usize; 3]) -> Option<([usize; 3], [usize; 3])> {
         let ImageSize { width, height, depth, layers } = level.size;
         let bounds = match self.kind {
@@ -230,7 +231,8 @@ impl Image {
         };
         let inside =
             (0..3).all(|d| extent[d] > 0 && origin[d].checked_add(extent[d]).is_some_and(|end| end <= bounds[d]));
-        if !inside {
+        let granule = self.layout.granule().elements as usize;
+        if !inside || !origin[0].is_multiple_of(granule) || !extent[0].is_multiple_of(granule) {
             return None;
         }
         let [mut origin, mut extent] = [origin, extent];
@@ -238,8 +240,8 @@ impl Image {
             origin = [origin[0], 0, origin[1]];
             extent = [extent[0], 1, extent[1]];
         }
-        origin[0] *= self.element_bytes();
-        extent[0] *= self.element_bytes();
+        origin[0] = self.layout.row_bytes(origin[0]);
+        extent[0] = self.layout.row_bytes(extent[0]);
         Some((origin, extent))
     }
 }
@@ -251,7 +253,7 @@ mod tests {
     #[test]
     fn levels_halve() {
         let size = ImageSize { width: 5, height: 8, depth: 1, layers: 3 };
-        let levels = MipLevel::chain(size, 4, 4);
+        let levels = MipLevel::chain(size, &Format::RGBA8.layout().expect("a layout"), 4);
         let sizes: Vec<_> =
             levels.iter().map(|level| (level.size.width, level.size.height, level.size.layers)).collect();
         assert_eq!(sizes, [(5, 8, 3), (2, 4, 3), (1, 2, 3), (1, 1, 3)]);

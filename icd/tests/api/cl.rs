@@ -346,6 +346,10 @@ extension! {
         ptr: *mut c_void, pattern: *const c_void, pattern_size: usize, size: usize,
         n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
     ) -> cl_int;
+    clRemapCommandBufferKHR(
+        c: *mut c_void, automatic: cl_bool, n: cl_uint, queues: *const cl_command_queue, handles: cl_uint,
+        list: *const *mut c_void, out: *mut *mut c_void, error: *mut cl_int,
+    ) -> *mut c_void;
     clGetCommandBufferInfoKHR(c: *mut c_void, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     clUpdateMutableCommandsKHR(
         c: *mut c_void, n: cl_uint, types: *const cl_uint, configs: *const *const c_void,
@@ -376,6 +380,20 @@ extension! {
     clReleaseSemaphoreKHR(s: *mut c_void) -> cl_int;
     clRetainSemaphoreKHR(s: *mut c_void) -> cl_int;
     clTerminateContextKHR(c: cl_context) -> cl_int;
+    clSVMAllocWithPropertiesKHR(
+        c: cl_context, properties: *const cl_bitfield, index: cl_uint, size: usize, error: *mut cl_int,
+    ) -> *mut c_void;
+    clSVMFreeWithPropertiesKHR(
+        c: cl_context, properties: *const cl_bitfield, flags: cl_bitfield, ptr: *mut c_void,
+    ) -> cl_int;
+    clGetSVMPointerInfoKHR(
+        c: cl_context, d: cl_device_id, ptr: *const c_void, name: cl_uint, size: usize, value: *mut c_void,
+        ret: *mut usize,
+    ) -> cl_int;
+    clGetSVMSuggestedTypeIndexKHR(
+        c: cl_context, required: cl_bitfield, desired: cl_bitfield, properties: *const cl_bitfield, size: usize,
+        suggested: *mut cl_uint,
+    ) -> cl_int;
     clHostMemAllocINTEL(
         c: cl_context, properties: *const cl_bitfield, size: usize, align: cl_uint, error: *mut cl_int,
     ) -> *mut c_void;

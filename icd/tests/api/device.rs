@@ -104,11 +104,15 @@ fn every_query_answers_with_its_type() {
         0x1073 => Some(LONG),
         0x1074 | 0x1075 => Some(Bytes(24)),
         0x1076 => Some(LONG),
+        0x1077 => Some(Bytes(4 * 8)),
+        0x12a9 | 0x12aa => Some(LONG),
+        0x12ab => Some(UINT),
+        0x12ac => Some(SIZE),
         0x2031 => Some(LONG),
         0x4231..=0x4233 => Some(LONG),
         _ => None,
     };
-    for name in (0xfff..=0x1080).chain(0x2030..=0x2032).chain(0x4230..=0x4234) {
+    for name in (0xfff..=0x1080).chain(0x12a9..=0x12ac).chain(0x2030..=0x2032).chain(0x4230..=0x4234) {
         let query = |s, v, r| clGetDeviceInfo(device(), name, s, v, r);
         match sizes(name) {
             None => assert_eq!(query(0, null_mut(), null_mut()), CL_INVALID_VALUE, "{name:#x}"),

@@ -52,6 +52,14 @@ const USES: &[Use] = &[
     ),
     ("retain semaphore", |h| clRetainSemaphoreKHR(h), CL_INVALID_SEMAPHORE_KHR),
     ("release semaphore", |h| clReleaseSemaphoreKHR(h), CL_INVALID_SEMAPHORE_KHR),
+    ("memory of a type", |h| refused(|e| clSVMAllocWithPropertiesKHR(h, null_mut(), 0, 8, e)), CL_INVALID_CONTEXT),
+    ("free of a type", |h| clSVMFreeWithPropertiesKHR(h, null_mut(), 0, null_mut()), CL_INVALID_CONTEXT),
+    (
+        "pointer info",
+        |h| clGetSVMPointerInfoKHR(h, null_mut(), null_mut(), CL_SVM_INFO_SIZE_KHR, 0, null_mut(), null_mut()),
+        CL_INVALID_CONTEXT,
+    ),
+    ("type", |h| clGetSVMSuggestedTypeIndexKHR(h, 0, 0, null_mut(), 0, null_mut()), CL_INVALID_CONTEXT),
     ("host memory", |h| refused(|e| clHostMemAllocINTEL(h, null_mut(), 8, 0, e)), CL_INVALID_CONTEXT),
     ("free memory", |h| clMemFreeINTEL(h, null_mut()), CL_INVALID_CONTEXT),
     ("blocking free", |h| clMemBlockingFreeINTEL(h, null_mut()), CL_INVALID_CONTEXT),
@@ -64,6 +72,11 @@ const USES: &[Use] = &[
     (
         "command buffer info",
         |h| clGetCommandBufferInfoKHR(h, CL_COMMAND_BUFFER_STATE_KHR, 0, null_mut(), null_mut()),
+        CL_INVALID_COMMAND_BUFFER_KHR,
+    ),
+    (
+        "remapping",
+        |h| refused(|e| clRemapCommandBufferKHR(h, 0, 1, null_mut(), 0, null_mut(), null_mut(), e)),
         CL_INVALID_COMMAND_BUFFER_KHR,
     ),
     ("finalize", |h| clFinalizeCommandBufferKHR(h), CL_INVALID_COMMAND_BUFFER_KHR),

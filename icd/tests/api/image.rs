@@ -50,6 +50,10 @@ fn formats() {
             let mut list = vec![cl_image_format { image_channel_order: 0, image_channel_data_type: 0 }; count as usize];
             let place = list.as_mut_ptr().cast();
             assert_eq!(clGetSupportedImageFormats(c, flags, ty, count, place, null_mut()), CL_SUCCESS);
+            // Formats that kernels cannot write are not in the lists for writing, and those with an ignored channel in none.
+            let raw = list.iter().any(|format| format.image_channel_data_type == CL_UNSIGNED_INT_RAW10_EXT);
+            assert_eq!(raw, flags == CL_MEM_READ_ONLY);
+            assert!(!list.iter().any(|format| format.image_channel_order == CL_RGBx));
             let depth = list.iter().any(|format| format.image_channel_order == CL_DEPTH);
             assert_eq!(depth, [CL_MEM_OBJECT_IMAGE2D, CL_MEM_OBJECT_IMAGE2D_ARRAY].contains(&ty));
         }
@@ -82,7 +86,14 @@ fn invalid_images() {
     refuse(0, null(), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
     refuse(0, &format(0, CL_FLOAT), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
     refuse(0, &format(CL_RGB, CL_FLOAT), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
-    refuse(0, &format(CL_Rx, CL_FLOAT), &good, null_mut(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    refuse(0, &format(CL_RGx, CL_FLOAT), &good, null_mut(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    refuse(0, &format(CL_DEPTH, CL_UNORM_INT24), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    // Elements that share bytes: rows of whole groups, which kernels do not write.
+    let raw = format(CL_R, CL_UNSIGNED_INT_RAW10_EXT);
+    refuse(0, &format(CL_RG, CL_UNSIGNED_INT_RAW10_EXT), &good, null_mut(), CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    refuse(CL_MEM_WRITE_ONLY, &raw, &good, null_mut(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    refuse(0, &raw, &cl_image_desc { num_mip_levels: 2, ..good }, null_mut(), CL_IMAGE_FORMAT_NOT_SUPPORTED);
+    refuse(0, &raw, &desc(CL_MEM_OBJECT_IMAGE2D, [6, 3, 1], 1), null_mut(), CL_INVALID_IMAGE_DESCRIPTOR);
     assert_eq!(
         refused(|e| clCreateImage(setup.context, 0, &RGBA8, null(), null_mut(), e)),
         CL_INVALID_IMAGE_DESCRIPTOR
@@ -125,6 +136,36 @@ fn invalid_images() {
     }));
     clReleaseMemObject(image);
     clReleaseMemObject(buffer);
+}
+
+#[test]
+fn elements_that_share_bytes() {
+    let setup = Setup::new();
+    let raw = cl_image_format { image_channel_order: CL_R, image_channel_data_type: CL_UNSIGNED_INT_RAW12_EXT };
+    let wide = desc(CL_MEM_OBJECT_IMAGE2D, [8, 3, 1], 1);
+    let image = made(|e| clCreateImage(setup.context, CL_MEM_READ_ONLY, &raw, &wide, null_mut(), e));
+    assert_eq!([CL_IMAGE_ELEMENT_SIZE, CL_IMAGE_ROW_PITCH].map(|name| number(image, name)), [2, 12]);
+    let mut bytes = [0u8; 36];
+    let mut write = |origin: [usize; 3], region: [usize; 3]| {
+        let host = bytes.as_mut_ptr().cast();
+        clEnqueueWriteImage(
+            setup.queue,
+            image,
+            1,
+            &raw const origin as _,
+            &raw const region as _,
+            0,
+            0,
+            host,
+            0,
+            null(),
+            null_mut(),
+        )
+    };
+    assert_eq!(write([2, 1, 0], [4, 2, 1]), CL_SUCCESS);
+    assert_eq!(write([1, 1, 0], [4, 2, 1]), CL_INVALID_VALUE, "it begins within a group");
+    assert_eq!(write([2, 1, 0], [3, 2, 1]), CL_INVALID_VALUE, "it ends within a group");
+    clReleaseMemObject(image);
 }
 
 #[test]

@@ -28,5 +28,6 @@ mod sync;
 mod termination;
 mod threads;
 mod transfer;
+mod unified_svm;
 mod usm;
 mod waits;

@@ -72,6 +72,9 @@ fn copy() {
     assert_eq!(own.to_vec(), pattern.repeat(16));
     assert_eq!(clEnqueueSVMMemcpy(q, CL_TRUE, b, a, 0, 0, NONE, SKIP), CL_SUCCESS);
 
+    // No bytes may be at NULL.
+    assert_eq!(clEnqueueSVMMemcpy(q, CL_TRUE, null_mut(), a, 0, 0, NONE, SKIP), CL_SUCCESS);
+    assert_eq!(clEnqueueSVMMemcpy(q, CL_TRUE, b, null(), 0, 0, NONE, SKIP), CL_SUCCESS);
     assert_eq!(clEnqueueSVMMemcpy(q, CL_TRUE, null_mut(), a, 64, 0, NONE, SKIP), CL_INVALID_VALUE);
     assert_eq!(clEnqueueSVMMemcpy(q, CL_TRUE, b, null(), 64, 0, NONE, SKIP), CL_INVALID_VALUE);
     for (to, from) in [(0, 0), (0, 31), (31, 0)] {
@@ -93,6 +96,7 @@ fn fill() {
     for size in [1, 2, 4, 8, 16, 32, 64, 128] {
         assert_eq!(fill(a, p, size, 256), CL_SUCCESS);
     }
+    assert_eq!(fill(null_mut(), p, 4, 0), CL_SUCCESS);
     assert_eq!(fill(null_mut(), p, 4, 64), CL_INVALID_VALUE);
     assert_eq!(fill(a.wrapping_byte_add(2), p, 4, 64), CL_INVALID_VALUE);
     assert_eq!(fill(a, null(), 4, 64), CL_INVALID_VALUE);
@@ -131,6 +135,9 @@ fn migrate() {
     let migrate = |n, p, sizes, flags| clEnqueueSVMMigrateMem(setup.queue, n, p, sizes, flags, 0, NONE, SKIP);
     assert_eq!(migrate(2, p, null(), 0), CL_SUCCESS);
     assert_eq!(migrate(2, p, [0, 64].as_ptr(), CL_MIGRATE_MEM_OBJECT_HOST), CL_SUCCESS);
+    let some = [null_mut(), pointers[1]];
+    assert_eq!(migrate(2, some.as_ptr(), null(), 0), CL_SUCCESS);
+    assert_eq!(migrate(2, some.as_ptr(), [1, 0].as_ptr(), 0), CL_INVALID_VALUE);
     assert_eq!(migrate(0, p, null(), 0), CL_INVALID_VALUE);
     assert_eq!(migrate(2, null(), null(), 0), CL_INVALID_VALUE);
     assert_eq!(migrate(2, p, null(), 4), CL_INVALID_VALUE);
@@ -138,7 +145,11 @@ fn migrate() {
     let inside = [pointers[0].wrapping_byte_add(32)];
     assert_eq!(migrate(1, inside.as_ptr(), [32].as_ptr(), 0), CL_SUCCESS);
     assert_eq!(migrate(1, inside.as_ptr(), [33].as_ptr(), 0), CL_INVALID_VALUE);
-    assert_eq!(migrate(1, (&raw const p).cast(), null(), 0), CL_INVALID_VALUE);
+    // Memory of no allocation is as good.
+    let own = [0u8; 64];
+    let place = [own.as_ptr().cast_mut().cast::<c_void>()];
+    assert_eq!(migrate(1, place.as_ptr(), [64].as_ptr(), 0), CL_SUCCESS);
+    assert_eq!(migrate(1, place.as_ptr(), null(), 0), CL_SUCCESS);
     assert_eq!(clFinish(setup.queue), CL_SUCCESS);
     for pointer in pointers {
         clSVMFree(setup.context, pointer);

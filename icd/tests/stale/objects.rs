@@ -68,8 +68,8 @@ impl World {
                     buffer: if of_buffer { buffer } else { null_mut() },
                 };
                 let format = cl_image_format {
-                    image_channel_order: u.int_in_range(CL_R..=CL_RGBA + 4)?,
-                    image_channel_data_type: u.int_in_range(CL_SNORM_INT8..=CL_FLOAT + 2)?,
+                    image_channel_order: u.int_in_range(CL_R..=CL_DEPTH)?,
+                    image_channel_data_type: u.int_in_range(CL_SNORM_INT8..=CL_UNSIGNED_INT_RAW12_EXT)?,
                 };
                 let flags = Self::flags(u)?;
                 let host =
@@ -123,7 +123,22 @@ impl World {
         };
         let (a, b) = (memory(self, u)?, memory(self, u)?);
         let size = u.int_in_range(0..=SHARED)?;
-        match u.int_in_range(0..=5)? {
+        match u.int_in_range(0..=7)? {
+            6 => {
+                let context = self.handles[Kind::Context as usize][0];
+                let list = [CL_SVM_ALLOC_ALIGNMENT_KHR, u.int_in_range(0..=256)?, 0];
+                let index = u.int_in_range(0..=4)?;
+                let mut error = 0;
+                let made = clSVMAllocWithPropertiesKHR(context, list.as_ptr(), index, SHARED, &mut error);
+                self.shared.extend((!made.is_null()).then_some(made));
+            }
+            7 => {
+                let (c, mut bytes) = (self.handle(u, Kind::Context)?, [0u8; 64]);
+                let name =
+                    if u.arbitrary()? { u.int_in_range(0x2088..=0x208B)? } else { u.int_in_range(0x419B..=0x419D)? };
+                let room = u.int_in_range(0..=64)?;
+                clGetSVMPointerInfoKHR(c, null_mut(), a, name, room, bytes.as_mut_ptr().cast(), null_mut());
+            }
             0 => {
                 // Of the sequence's own context, which is released last.
                 let made = clSVMAlloc(
@@ -160,9 +175,18 @@ impl World {
         let (mut point, mut error) = (0, 0);
         let (p, h) = (null(), null_mut());
         let s = &raw mut point;
-        match u.int_in_range(0..=9)? {
+        match u.int_in_range(0..=10)? {
             0 | 1 => {
-                let made = clCreateCommandBufferKHR(1, &q, null(), &mut error);
+                let queues = [q, self.handle(u, Kind::Queue)?];
+                let count = if u.ratio(3, 4)? { 1 } else { 2 };
+                let made = clCreateCommandBufferKHR(count, queues.as_ptr(), null(), &mut error);
+                self.keep(Kind::CommandBuffer, made);
+            }
+            10 => {
+                let queues = [q, self.handle(u, Kind::Queue)?];
+                let (automatic, count) = (u.int_in_range(0..=1)?, u.int_in_range(0..=2)?);
+                let made =
+                    clRemapCommandBufferKHR(c, automatic, count, queues.as_ptr(), 0, null(), null_mut(), &mut error);
                 self.keep(Kind::CommandBuffer, made);
             }
             2 => drop(clCommandBarrierWithWaitListKHR(c, own, p, count, points, s, h)),

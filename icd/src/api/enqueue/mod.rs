@@ -60,6 +60,8 @@ pub struct Submission<'call> {
     waits: WaitList,
     keep: KeepAlive,
     parts: WaitList,
+    /// Whether its event belongs to no single queue.
+    several_queues: bool,
 }
 
 impl<'call> Submission<'call> {
@@ -78,7 +80,8 @@ impl<'call> Submission<'call> {
             same_context(queue, event.context())?;
             waits.push(event.state().clone());
         }
-        Ok(Self { queue: queue.clone(), kind, wait, waits, keep: KeepAlive::new(), parts: WaitList::new() })
+        let (keep, parts) = (KeepAlive::new(), WaitList::new());
+        Ok(Self { queue: queue.clone(), kind, wait, waits, keep, parts, several_queues: false })
     }
 
     /// Its dependencies so far.
@@ -96,6 +99,11 @@ impl<'call> Submission<'call> {
     pub fn part(mut self, event: graph::Event) -> Self {
         self.parts.push(event.clone());
         self.after(event)
+    }
+
+    /// Its parts execute in several queues: queries of its event name none of them.
+    pub fn of_several_queues(self) -> Self {
+        Self { several_queues: true, ..self }
     }
 
     /// The rule of commands that reject a wait list in which an event has already failed.
@@ -160,14 +168,19 @@ impl<'call> Submission<'call> {
     /// # Errors
     /// As [`Submission::submit`].
     pub fn submit_observed(self, blocking: bool, work: Work, observe: impl FnOnce(&graph::Event)) -> ClResult<()> {
-        let Self { queue, kind, wait, waits, keep, parts } = self;
+        let Self { queue, kind, wait, waits, keep, parts, several_queues } = self;
         let event = queue.commands().submit(Command { name: command_name(kind), work, waits, keep, parts });
         observe(&event);
         if blocking {
             succeeded(event.wait())?;
         }
         if !wait.event.is_null() {
-            wait.event.set(Object::create(Event::of_command(event, queue, kind)).handle());
+            let event = if several_queues {
+                Event::of_several_queues(event, queue.context().clone(), kind)
+            } else {
+                Event::of_command(event, queue, kind)
+            };
+            wait.event.set(Object::create(event).handle());
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 
 use clift_include::cl::*;
 use clift_runtime::graph::KeepAlive;
+use clift_runtime::memory::MemSlice;
 
 use super::{Submission, Wait};
 use crate::error::ClError::{InvalidValue, MemCopyOverlap};
@@ -92,14 +93,23 @@ fn copy(
 /// The rules for a copy between addresses, except those for wait lists.
 ///
 /// # Errors
-/// `CL_INVALID_VALUE` if dst_ptr or src_ptr is NULL, `CL_MEM_COPY_OVERLAP` if the copy is an overlapping one.
+/// `CL_INVALID_VALUE` if dst_ptr or src_ptr is NULL and size is not zero, `CL_MEM_COPY_OVERLAP` if the copy is an overlapping one.
 pub fn checked_copy(target: HostPtr, source: HostPtr, size: usize) -> ClResult<Operation<impl Task + use<>>> {
-    // CL_INVALID_VALUE if dst_ptr is NULL, if src_ptr is NULL
-    let target = target.slice(size).ok_or(InvalidValue)?;
-    let source = source.slice(size).ok_or(InvalidValue)?;
+    // CL_INVALID_VALUE if dst_ptr is NULL, if src_ptr is NULL (and size is not zero: cl_khr_unified_svm)
+    let target = range(target, size)?;
+    let source = range(source, size)?;
     // CL_MEM_COPY_OVERLAP if the values specified for dst_ptr, src_ptr and size result in an overlapping copy
     ensure(!target.overlaps(&source), MemCopyOverlap)?;
     Ok(operation::copy(target, source, KeepAlive::new()))
+}
+
+/// The bytes at an address. No bytes may be at any, even NULL.
+///
+/// # Errors
+/// `CL_INVALID_VALUE` for bytes at NULL.
+fn range(start: HostPtr, size: usize) -> ClResult<MemSlice> {
+    let nowhere = HostPtr::new(std::ptr::NonNull::<u8>::dangling().as_ptr());
+    if size == 0 { nowhere } else { start }.slice(size).ok_or(InvalidValue)
 }
 
 /// `clEnqueueSVMMemFill`
@@ -150,8 +160,8 @@ pub fn checked_fill(
     (pattern, pattern_size): (InBytes<'_>, usize),
     size: usize,
 ) -> ClResult<Operation<impl Task + use<>>> {
-    // CL_INVALID_VALUE if svm_ptr is NULL
-    let bytes = target.slice(size).ok_or(InvalidValue)?;
+    // CL_INVALID_VALUE if svm_ptr is NULL (and size is not zero: cl_khr_unified_svm)
+    let bytes = range(target, size)?;
     // CL_INVALID_VALUE if pattern is NULL
     ensure(!pattern.is_null(), InvalidValue)?;
     // CL_INVALID_VALUE if pattern_size is zero, is not a power of two, or is greater than 128
@@ -226,13 +236,16 @@ pub fn svm_migrate(
     // CL_INVALID_VALUE if flags is not zero and is not a valid combination of the values described in the table
     super::map::check_migration(flags)?;
     // CL_INVALID_VALUE if sizes[i] is non-zero and the memory range described by svm_pointers[i] and sizes[i] is not
-    // contained within an SVM allocation returned by clSVMAlloc (a pointer of size zero has to lie in one, too)
+    // contained within an SVM allocation. Memory of no allocation is that of a type of cl_khr_unified_svm, so only ranges that leave
+    // an allocation are refused; NULL is ignored if its size is zero.
     let count = num_svm_pointers as usize;
     let mut sizes = sizes.iter(count);
+    let allocations = queue.context().allocations();
     for pointer in svm_pointers.iter(count) {
-        let size = sizes.next().unwrap_or(0).max(1);
-        let found = queue.context().allocations().holding(pointer.addr(), size);
-        ensure(found.is_some_and(|found| found.kind.is_svm()), InvalidValue)?;
+        let size = sizes.next().unwrap_or(0);
+        ensure(!pointer.is_null() || size == 0, InvalidValue)?;
+        let (start, len) = (pointer.addr(), size.max(1));
+        ensure(allocations.at(start).is_none() || allocations.holding(start, len).is_some(), InvalidValue)?;
     }
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
     Submission::new(&queue, CL_COMMAND_SVM_MIGRATE_MEM, wait)?.nothing(false, |_| ())

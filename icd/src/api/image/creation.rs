@@ -25,8 +25,15 @@ use crate::object::image::{Image, ImageSize, ImageType, MipLevel};
 const ALIGN: usize = 64;
 
 /// Channel orders that an image created from another image may have: that of the new one, that of the old one.
-const VIEWS: [(cl_channel_order, cl_channel_order); 5] =
-    [(CL_sBGRA, CL_BGRA), (CL_BGRA, CL_sBGRA), (CL_sRGBA, CL_RGBA), (CL_RGBA, CL_sRGBA), (CL_DEPTH, CL_R)];
+const VIEWS: [(cl_channel_order, cl_channel_order); 7] = [
+    (CL_sBGRA, CL_BGRA),
+    (CL_BGRA, CL_sBGRA),
+    (CL_sRGBA, CL_RGBA),
+    (CL_RGBA, CL_sRGBA),
+    (CL_sRGBx, CL_RGBx),
+    (CL_RGBx, CL_sRGBx),
+    (CL_DEPTH, CL_R),
+];
 
 /// `clCreateImage`
 pub fn create(
@@ -136,6 +143,9 @@ fn create_checked(
     // CL_IMAGE_FORMAT_NOT_SUPPORTED if there are no devices in context that support image_format
     ensure(is_supported(format, kind), ImageFormatNotSupported)?;
     let layout = format.layout().ok_or(ImageFormatNotSupported)?;
+    ensure(layout.group.is_none() || flags & CL_MEM_WRITE_ONLY == 0 && level_count == 1, ImageFormatNotSupported)?;
+    // CL_INVALID_IMAGE_DESCRIPTOR if the width is not a multiple of the elements that share bytes
+    ensure(size.width.is_multiple_of(layout.granule().elements as usize), InvalidImageDescriptor)?;
     // CL_INVALID_VALUE if CL_MEM_IMMUTABLE_EXT is set in flags and the image gets its content from nowhere
     let from_host = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
     let filled = from_host || !desc.mem_object.is_null() || external.is_some();
@@ -220,7 +230,7 @@ pub(super) fn level_count(desc: &ImageDesc<Mem>, kind: ImageType) -> ClResult<us
 /// The only level of an image with these pitches; 0 means contiguous.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or not a multiple of the element size, or a slice pitch is
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or not a multiple of the element size (if each has bytes of its own), or a slice pitch is
 /// less than a slice or not a multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if the size exceeds the address space.
 pub(super) fn single_level(
     kind: ImageType,
@@ -229,10 +239,9 @@ pub(super) fn single_level(
     row: usize,
     slice: usize,
 ) -> ClResult<MipLevel> {
-    let element = layout.bytes as usize;
-    let tight = size.width * element;
+    let tight = layout.row_bytes(size.width);
     let row_pitch = if row == 0 { tight } else { row };
-    ensure(row_pitch >= tight && row_pitch.is_multiple_of(element), InvalidImageDescriptor)?;
+    ensure(row_pitch >= tight && row_pitch.is_multiple_of(layout.alignment()), InvalidImageDescriptor)?;
     let tight = row_pitch.checked_mul(size.height).ok_or(InvalidImageDescriptor)?;
     let slice_pitch = if slice == 0 || !kind.has_slices() { tight } else { slice };
     ensure(slice_pitch >= tight && slice_pitch.is_multiple_of(row_pitch), InvalidImageDescriptor)?;
@@ -243,7 +252,7 @@ pub(super) fn single_level(
 /// Size in bytes of an image with one level, without the padding of its last row.
 fn used_bytes(layout: &Layout, level: &MipLevel) -> usize {
     let ImageSize { width, height, depth, layers } = level.size;
-    (depth * layers - 1) * level.slice_pitch + (height - 1) * level.row_pitch + width * layout.bytes as usize
+    (depth * layers - 1) * level.slice_pitch + (height - 1) * level.row_pitch + layout.row_bytes(width)
 }
 
 /// An image whose format and size have been checked.
@@ -292,7 +301,7 @@ impl Making {
         let (levels, needed) = if self.level_count == 1 {
             (vec![level], used_bytes(&self.layout, &level))
         } else {
-            let levels = MipLevel::chain(self.size, self.layout.bytes as usize, self.level_count);
+            let levels = MipLevel::chain(self.size, &self.layout, self.level_count);
             let end = levels.last().map_or(0, MipLevel::end);
             (levels, end)
         };
@@ -350,9 +359,9 @@ impl Making {
     /// The layout of an image that is created from a buffer.
     fn of_buffer(&self, buffer: &Mem) -> ClResult<MipLevel> {
         // CL_INVALID_IMAGE_FORMAT_DESCRIPTOR if the pitches and the buffer's address do not follow the rules for images of
-        // buffers: all are multiples of the element size; a pitch of 0 means contiguous
+        // buffers: all are multiples of the element size, if each element has bytes of its own; a pitch of 0 means contiguous
         let (row, slice) = (self.desc.image_row_pitch, self.desc.image_slice_pitch);
-        let alignment = self.layout.bytes as usize;
+        let alignment = self.layout.alignment();
         let aligned = [row, slice, buffer.bytes().as_ptr().addr()].iter().all(|place| place.is_multiple_of(alignment));
         ensure(aligned, InvalidImageFormatDescriptor)?;
         let row = if self.kind == ImageType::D1Buffer { 0 } else { row };

@@ -54,7 +54,7 @@ pub fn get_info(
                 let level = single_level(kind, &layout, size, desc.image_row_pitch, desc.image_slice_pitch);
                 level.map_err(|_| InvalidImageDescriptor)?.end()
             } else {
-                MipLevel::chain(size, layout.bytes as usize, count).last().map_or(0, MipLevel::end)
+                MipLevel::chain(size, &layout, count).last().map_or(0, MipLevel::end)
             };
             info.value(end)
         }
@@ -80,10 +80,10 @@ fn kind_of(desc: &ImageDesc<Mem>, name: cl_image_requirements_info_ext) -> ClRes
     ImageType::of(desc.image_type).map(Some).ok_or(InvalidImageDescriptor)
 }
 
-/// Alignment of addresses and pitches in bytes: the size of an element.
+/// Alignment of addresses and pitches in bytes.
 fn alignment(layout: Option<&Layout>) -> usize {
-    let largest = || formats().filter_map(|format| format.layout()).map(|layout| layout.bytes).max().unwrap_or(1);
-    layout.map_or_else(largest, |layout| layout.bytes) as usize
+    let largest = || formats().filter_map(|format| format.layout()).map(|layout| layout.alignment()).max().unwrap_or(1);
+    layout.map_or_else(largest, Layout::alignment)
 }
 
 /// The maximum size along one dimension for images of a type, or of all types that have this dimension.

@@ -49,8 +49,7 @@ pub(super) fn emit(
                 access.image
             };
             let at = element(b, access.info, access.coordinates, level);
-            let place = coordinates::address(b, level, access.info, &at, layout.bytes);
-            texel::load(b, layout, place)
+            texel::load(b, layout, level, access.info, &at)
         }
     };
     texel::colour(b, layout, &raw, ty)
@@ -113,8 +112,7 @@ fn mix(
 /// One element by its indices, the last dimension first, or the border colour.
 fn tap(b: &mut Builder<'_>, access: ImageAccess, layout: &Layout, level: Value, chosen: &[Index]) -> texel::Raw {
     let at: SmallVec<[Value; 4]> = chosen.iter().rev().map(|index| index.inside).collect();
-    let place = coordinates::address(b, level, access.info, &at, layout.bytes);
-    let raw = texel::load(b, layout, place);
+    let raw = texel::load(b, layout, level, access.info, &at);
     let outside = chosen.iter().filter_map(|index| index.border).collect::<SmallVec<[Value; 4]>>();
     let Some((&first, others)) = outside.split_first() else { return raw };
     let outside = others.iter().fold(first, |any, &one| b.int2(Opcode::Or, any, one));

@@ -9,8 +9,11 @@ use smallvec::SmallVec;
 
 use super::{ImageAccess, ImageKind, coordinates, texel};
 
-/// Emits a write; writes outside the image are dropped.
+/// Emits a write; writes outside the image are dropped, and those to formats that kernels cannot write.
 pub(super) fn emit(b: &mut Builder<'_>, access: ImageAccess, kind: ImageKind, layout: &Layout, colour: Value) {
+    if layout.group.is_some() {
+        return;
+    }
     let level = if access.info.has.contains(ImageFlags::LEVEL) && kind.mipmapped {
         let count = coordinates::number(b, access.image, offset_of!(ImageDescriptor, level_count), Type::I32);
         let number = coordinates::clamped(b, access.level, count);

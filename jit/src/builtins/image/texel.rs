@@ -2,21 +2,35 @@
 
 use clift_include::image::{Encoding, Field, Layout, Source};
 use clift_kir::dfg::ConstData;
-use clift_kir::inst::MemInfo;
+use clift_kir::inst::{ImageInfo, MemInfo};
 use clift_kir::{Builder, Convert, Elem, Opcode, Rounding, Type, Value};
 use smallvec::SmallVec;
 
+use super::{coordinates, grouped};
 use crate::builtins::{self, ClOp, Operand};
 
 /// The fields of an element as numbers: integers, floats, and for normalized formats the integers converted to floats, which
-/// [`colour`] scales after filtering.
+/// [`colour`] scales after filtering. If the order has an ignored channel, another number follows: 1 inside the image.
 pub(super) type Raw = SmallVec<[Value; 4]>;
 
-/// Loads an element.
-pub(super) fn load(b: &mut Builder<'_>, layout: &Layout, address: Value) -> Raw {
+/// Loads the element of a level at indices inside of it.
+pub(super) fn load(b: &mut Builder<'_>, layout: &Layout, level: Value, info: ImageInfo, at: &[Value]) -> Raw {
+    if let Some(group) = layout.group {
+        return grouped::load(b, layout, group, level, info, at);
+    }
+    let address = coordinates::address(b, level, info, at, layout.bytes);
     let bits = load_fields(b, layout, address);
     let fields = layout.fields().iter().zip(bits);
-    fields.map(|(field, bits)| decode(b, layout, *field, bits)).collect()
+    let mut raw: Raw = fields.map(|(field, bits)| decode(b, layout, *field, bits)).collect();
+    if layout.sources.contains(&Source::Inside) {
+        raw.push(one(b, layout));
+    }
+    raw
+}
+
+/// A component of a colour that is 1.
+fn one(b: &mut Builder<'_>, layout: &Layout) -> Value {
+    if layout.encoding.is_float() { b.fconst(Type::F32, 1.0) } else { b.iconst(Type::I32, 1) }
 }
 
 /// The bits of each field, in a value of its width or shifted in a wider integer.
@@ -131,7 +145,7 @@ fn max_of(layout: &Layout, field: Field) -> i64 {
 pub(super) fn colour(b: &mut Builder<'_>, layout: &Layout, raw: &[Value], ty: Type) -> Value {
     let lane = if layout.encoding.is_float() { Type::F32 } else { Type::I32 };
     let scaled: Raw = layout.fields().iter().zip(raw).map(|(field, &value)| scaled(b, layout, *field, value)).collect();
-    let one = if lane == Type::F32 { b.fconst(lane, 1.0) } else { b.iconst(lane, 1) };
+    let one = one(b, layout);
     let zero = b.constant(ConstData::splat(lane, 0));
     let parts: Vec<Value> = layout
         .sources
@@ -140,6 +154,7 @@ pub(super) fn colour(b: &mut Builder<'_>, layout: &Layout, raw: &[Value], ty: Ty
             Source::Field(field) => scaled[*field],
             Source::Zero => zero,
             Source::One => one,
+            Source::Inside => raw[layout.count],
         })
         .collect();
     let colour = b.vec(&parts);
@@ -174,9 +189,10 @@ fn scaled(b: &mut Builder<'_>, layout: &Layout, field: Field, value: Value) -> V
 
 /// The border colour, as the numbers of an element's fields.
 pub(super) fn border(b: &mut Builder<'_>, layout: &Layout) -> Raw {
-    // All fields are zero: where the border's alpha is 1, the format has no field for it.
+    // All numbers are zero: where the border's alpha is 1, the format has neither a field nor an ignored channel for it.
     let ty = if layout.encoding.is_float() { Type::F32 } else { Type::I32 };
-    layout.fields().iter().map(|_| b.constant(ConstData::splat(ty, 0))).collect()
+    let inside = layout.sources.contains(&Source::Inside);
+    (0..layout.count + usize::from(inside)).map(|_| b.constant(ConstData::splat(ty, 0))).collect()
 }
 
 /// Stores a colour: four 32-bit floats or four integers.
