@@ -24,6 +24,7 @@ mod private_arrays;
 mod relatives;
 mod rows;
 mod runs;
+mod searches;
 mod single_items;
 mod tables;
 mod transposed;
@@ -79,6 +80,7 @@ fn main() {
         relatives::cases(),
         rows::cases(),
         runs::cases(),
+        searches::cases(),
         single_items::cases(),
         tables::cases(),
         transposed::cases(),

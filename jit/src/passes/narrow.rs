@@ -24,7 +24,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
         for param in func.dfg.params(block).to_vec() {
             // Loops do not count in less than 32 bits.
             if Some(block) != entry
-                && let Some(elem @ Elem::I32) = narrow(func, param)
+                && let Some(elem) = narrow(func, param)
+                && (elem == Elem::I32 || !is_counter(func, block, param, &edges[block]))
             {
                 replacements.set(param, narrow_param(func, block, param, elem, &edges[block]));
             }
@@ -52,6 +53,30 @@ pub(super) fn run(func: &mut Function) -> Changed {
     }
     replacements.apply(func);
     Changed(replacements.any())
+}
+
+/// Whether an edge passes to a parameter what it was plus or minus a constant.
+fn is_counter(func: &Function, block: Block, param: Value, terminators: &[Inst]) -> bool {
+    let Some(index) = func.dfg.params(block).iter().position(|&p| p == param) else { return false };
+    let steps = |value: Value| {
+        // Bytes and shorts are cut off after each step.
+        let mut at = value;
+        while let Some(inst) = func.dfg.def_inst(at) {
+            let data = func.dfg.inst(inst);
+            let is_cut = matches!(data.op, Opcode::Zext | Opcode::Sext | Opcode::Itrunc)
+                || data.op == Opcode::And && constant(func, inst).is_some();
+            let is_step = matches!(data.op, Opcode::Iadd | Opcode::Isub) && constant(func, inst).is_some();
+            if !is_cut && !is_step {
+                break;
+            }
+            at = data.args[0];
+        }
+        at == param && value != param
+    };
+    terminators
+        .iter()
+        .flat_map(|&inst| func.dfg.targets(inst))
+        .any(|call| call.block == block && steps(call.args[index]))
 }
 
 /// Whether the low bits of an op's result depend only on the same number of low bits of its operands.
