@@ -37,22 +37,16 @@ fn least(name: &str, update: &str) -> Case {
     .value(ELEMENTS as u32)
 }
 
-/// A list of its own that each work-item sorts by selection, as far as to its middle or to its end.
-fn selection(name: &str, sorted: usize) -> Case {
+/// A list of its own that each work-item sorts, as far as its first `sorted` elements.
+fn sort(name: &str, sorted: usize, loops: &str) -> Case {
     Case::new(
-        format!("searches::selection_{name}"),
+        format!("searches::{name}"),
         format!(
             "kernel void t(global const uchar *a, global uint *out) {{
                 uint i = get_global_id(0), items = get_global_size(0);
                 uchar v[{ELEMENTS}];
                 for (int k = 0; k < {ELEMENTS}; k++) v[k] = a[i + k * items];
-                for (int k = 0; k < {sorted}; k++) {{
-                    int m = k;
-                    for (int j = k + 1; j < {ELEMENTS}; j++) if (v[j] < v[m]) m = j;
-                    uchar t = v[k];
-                    v[k] = v[m];
-                    v[m] = t;
-                }}
+                {loops}
                 out[i] = v[{ELEMENTS} / 2] * 256 + v[{sorted} - 1];
             }}"
         ),
@@ -63,6 +57,33 @@ fn selection(name: &str, sorted: usize) -> Case {
         elements.sort_unstable();
         u32::from(elements[ELEMENTS / 2]) * 256 + u32::from(elements[sorted - 1])
     })
+}
+
+fn selection(name: &str, sorted: usize) -> Case {
+    let loops = format!(
+        "for (int k = 0; k < {sorted}; k++) {{
+            int m = k;
+            for (int j = k + 1; j < {ELEMENTS}; j++) if (v[j] < v[m]) m = j;
+            uchar t = v[k];
+            v[k] = v[m];
+            v[m] = t;
+        }}"
+    );
+    sort(&format!("selection_{name}"), sorted, &loops)
+}
+
+/// A triangle of swaps, of which the last row is empty.
+fn bubble() -> Case {
+    let loops = format!(
+        "for (int k = 0; k < {ELEMENTS}; k++)
+            for (int j = 0; j < {ELEMENTS} - 1 - k; j++)
+                if (v[j] > v[j + 1]) {{
+                    uchar t = v[j];
+                    v[j] = v[j + 1];
+                    v[j + 1] = t;
+                }}"
+    );
+    sort("bubble", ELEMENTS, &loops)
 }
 
 /// Neighbours on a ring of a power of two, also of one smaller than a pack.
@@ -140,6 +161,7 @@ pub(crate) fn cases() -> Vec<Case> {
         least("by_two", "{ if (a[i + k * items] < a[i + m * items]) m = k; if (a[i + m * items] < a[i]) continue; }"),
         selection("to_the_middle", ELEMENTS / 2 + 1),
         selection("to_the_end", ELEMENTS - 1),
+        bubble(),
         positions(),
         short_sums("do", "do { sum += a[i + k * items] * (k - 3); k++; } while (k < count);"),
         short_sums("while", "while (k < count) { sum += a[i + k * items] * (k - 3); k++; }"),

@@ -200,7 +200,13 @@ impl Nest<'_> {
             counters.known = around.clone();
             counters.known.extend(params.iter().copied().zip(counters.values.iter().cloned()));
             for &inner in &inner {
-                self.execute(inner, &counters.known)?;
+                let guard = self.guard(inner).and_then(|(condition, enters)| {
+                    let holds = counters.evaluate(func, condition, 0)?.as_splat()?;
+                    Some((holds != 0) == enters)
+                });
+                if guard != Some(false) {
+                    self.execute(inner, &counters.known)?;
+                }
             }
             for &(condition, leaves) in &exits {
                 let holds = counters.evaluate(func, condition, 0).and_then(|condition| condition.as_splat());
@@ -209,6 +215,22 @@ impl Nest<'_> {
                 }
             }
             counters.step(func, next);
+        }
+    }
+
+    /// The condition of the branch that leads to a loop or past it, and what it is if it leads to the loop.
+    fn guard(&self, id: LoopId) -> Option<(Value, bool)> {
+        let mut entered = loop_form::preheader(self.cfg, self.loops.get(id))?;
+        loop {
+            let &[pred] = self.cfg.preds(entered) else { return None };
+            let terminator = self.func.dfg.inst(self.func.layout.terminator(pred)?);
+            match &terminator.imm {
+                Imm::Branch(calls) if calls[0].block != calls[1].block => {
+                    return Some((terminator.args[0], calls[0].block == entered));
+                }
+                Imm::Jump(_) => entered = pred,
+                _ => return None,
+            }
         }
     }
 
