@@ -17,27 +17,33 @@
 //!
 //! - **Hoisted**: pure ops, and loads that no access of their side may change, from the first [`MAX_BEFORE`] instructions of both
 //!   sides: a value that is needed at the end of a long one would occupy a register all the way.
-//! - **Sunk**: stores to the same address, and pure ops whose operands differ in at most one place. Not addresses: their origin
+//! - **Sunk**: stores to the same address, also where only some of the ways end with one, as in `if (a) *p = x; else if (b) *p = y;`, and pure ops whose operands differ in at most one place. Not addresses: their origin
 //!   tells passes on memory which accesses are apart.
 
 use clift_kir::analysis::{Cfg, UseCounts};
 use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Type, Value};
-use cranelift_entity::{EntitySet, SecondaryMap};
+use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
 use super::Changed;
 use super::gvn::{intersect_wrap_flags, normalized};
+use super::loop_form;
 use super::util::Replacements;
 
 /// From how far behind the branch code is hoisted, in instructions.
 const MAX_BEFORE: usize = 32;
 
+/// The most ways into a block of which some are merged.
+const MAX_WAYS: usize = 64;
+
 /// Hoists, then sinks.
 pub(super) fn run(func: &mut Function) -> Changed {
     let cfg = Cfg::new(func);
     let hoisted = hoist(func, &cfg);
+    let merged = merge_ends(func, &cfg);
+    let cfg = if merged { Cfg::new(func) } else { cfg };
     let sunk = sink(func, &cfg);
-    Changed(hoisted || sunk)
+    Changed(hoisted || merged || sunk)
 }
 
 /// Hoists out of inner branches first, whose code then is that of a side of the branch around them.
@@ -144,20 +150,12 @@ fn hoist_common(
 
 /// Sinks into blocks in reverse postorder, so that what has been sunk may be sunk again.
 fn sink(func: &mut Function, cfg: &Cfg) -> bool {
-    let mut number: SecondaryMap<Block, usize> = SecondaryMap::new();
-    for (at, &block) in cfg.rpo().iter().enumerate() {
-        number[block] = at;
-    }
     let uses = UseCounts::new(func);
     let mut replacements = Replacements::default();
     let mut removed = EntitySet::new();
     for &join in cfg.rpo() {
         let ways = cfg.preds(join);
-        let jumps = |&way: &Block| {
-            let jumps = func.layout.terminator(way).is_some_and(|end| func.dfg.inst(end).op == Opcode::Jump);
-            jumps && number[way] < number[join]
-        };
-        if ways.len() < 2 || !ways.iter().all(jumps) {
+        if ways.len() < 2 || !ways.iter().all(|&way| is_way(func, cfg, way, join)) {
             continue;
         }
         // The last one first.
@@ -182,6 +180,43 @@ fn sink(func: &mut Function, cfg: &Cfg) -> bool {
     replacements.apply(func);
     func.layout.remove_insts(&removed);
     !removed.is_empty()
+}
+
+/// Whether a block jumps forward to another one.
+fn is_way(func: &Function, cfg: &Cfg, way: Block, join: Block) -> bool {
+    let jumps = func.layout.terminator(way).is_some_and(|end| func.dfg.inst(end).op == Opcode::Jump);
+    jumps && cfg.number(way) < cfg.number(join)
+}
+
+/// Lets those ways into a block that end with stores to one address, where others do not, meet in a block of their own.
+fn merge_ends(func: &mut Function, cfg: &Cfg) -> bool {
+    let removed = EntitySet::new();
+    let mut merged = false;
+    for &join in cfg.rpo() {
+        let ways = cfg.preds(join);
+        if !(3..=MAX_WAYS).contains(&ways.len()) {
+            continue;
+        }
+        let mut groups: Vec<((Value, MemInfo, Type), Vec<Block>)> = Vec::new();
+        for &way in ways.iter().filter(|&&way| is_way(func, cfg, way, join)) {
+            let Some((_, pointer, value, mem)) = last_store(func, way, &removed) else { continue };
+            let key = (pointer, mem, func.dfg.ty(value));
+            match groups.iter_mut().find(|(other, _)| *other == key) {
+                Some((_, group)) => group.push(way),
+                None => groups.push((key, vec![way])),
+            }
+        }
+        for (_, group) in groups.into_iter().filter(|(_, group)| (2..ways.len()).contains(&group.len())) {
+            let Some(&last) = group.last() else { continue };
+            let meeting = loop_form::merge_edges(func, &group, join);
+            func.layout.insert_block_after(meeting, last);
+            if group.iter().all(|&way| func.layout.is_cold(way)) {
+                func.layout.set_cold(meeting);
+            }
+            merged = true;
+        }
+    }
+    merged
 }
 
 /// The last instruction of a block with an effect, if it is a plain store: the store, its address, its value, and its access.
