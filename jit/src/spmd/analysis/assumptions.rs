@@ -290,6 +290,11 @@ impl TransferFunctions<'_> {
         let Some(bits) = (1..=known).find(|&bits| affine.stays_within(bits, self.assumptions.width)) else {
             // `(i + 1) & (n - 1)` wraps around, in few packs.
             let reach = self.step_to_last(affine, ty).filter(|&reach| op == Opcode::And && which == 0 && reach > 0)?;
+            // Most packs would wrap around a small constant mask.
+            let most_wrap = |bits: u64| bits & bits.wrapping_add(1) != 0 || bits < 8 * reach.unsigned_abs();
+            if self.func.dfg.as_splat_bits(mask).is_some_and(most_wrap) {
+                return None;
+            }
             let value = if mask == args[1] { args[0] } else { args[1] };
             let form = LaneForm::Affine(Affine::strided(affine.stride, LowBits::NONE));
             return Some((form, smallvec![Test::WithinMask { value, mask, reach }]));
