@@ -72,14 +72,15 @@ unsafe extern "C" fn on_printf(
             }
             Some(_) | None => &[][..],
         };
-        let mut text = Vec::new();
-        // SAFETY: pointers that `%s` prints point to NUL-terminated strings, which is the kernel's responsibility.
-        let formatted = unsafe { printf::format(format.to_bytes(), args, data, &mut text) };
-        if let Err(FormatError::Inaccessible(reason)) = &formatted {
-            running.fail(&format!("{}printf: {reason}", running.prefix()));
-        }
-        formatted.ok()?;
-        running.print(&text).then_some(0)
+        let printed = running.print(|text| {
+            // SAFETY: pointers that `%s` prints point to NUL-terminated strings, which is the kernel's responsibility.
+            let formatted = unsafe { printf::format(format.to_bytes(), args, data, text) };
+            if let Err(FormatError::Inaccessible(reason)) = &formatted {
+                running.fail(&format!("{}printf: {reason}", running.prefix()));
+            }
+            formatted.is_ok()
+        });
+        printed.then_some(0)
     }));
     printed.ok().flatten().unwrap_or(-1)
 }

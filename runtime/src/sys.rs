@@ -169,12 +169,14 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
-/// Writes to the C library's standard output, and flushes it.
-pub(crate) fn write_stdout(text: &[u8]) {
-    // SAFETY: `stdout` is a valid stream of the C library, which locks it; the text is valid for its length.
+/// Writes these texts to the C library's standard output, and flushes it.
+pub(crate) fn write_stdout(texts: &[Vec<u8>]) {
+    // SAFETY: `stdout` is a valid stream of the C library, which locks it; the texts are valid for their lengths.
     unsafe {
         let stream = stdout;
-        libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream);
+        for text in texts {
+            libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream);
+        }
         libc::fflush(stream);
     }
 }

@@ -93,3 +93,24 @@ fn result_and_unusual_arguments() {
     let text = text.replace("-nan", "nan");
     assert_eq!(text, "no arguments\nthrough a pointer 0\n-1 inf\n-inf nan\n");
 }
+
+/// Work-groups on all threads; in some, all work-items print, also before and after a barrier.
+#[test]
+fn lines_of_an_item_keep_their_order() {
+    let source = r#"kernel void t(void) {
+        int i = get_global_id(0);
+        for (int k = 0; k < 3; ++k) printf("%d %d\n", i, k);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (i % 3) printf("%d %s\n", i, "3");
+    }"#;
+    let items = 20_000;
+    let Some(text) = printed("printf::lines_of_an_item_keep_their_order", source, items) else { return };
+    let mut printed = vec![Vec::new(); items];
+    for line in text.lines() {
+        let (item, number) = line.split_once(' ').expect("two numbers");
+        printed[item.parse::<usize>().expect("the item")].push(number.to_owned());
+    }
+    for (item, numbers) in printed.iter().enumerate() {
+        assert_eq!(numbers[..], ["0", "1", "2", "3"][..if item % 3 == 0 { 3 } else { 4 }], "of item {item}");
+    }
+}

@@ -69,7 +69,7 @@ pub(crate) struct Running {
     /// The final status, so far.
     status: AtomicI32,
     /// The output of `printf`.
-    output: Mutex<PrintfOutput>,
+    output: PrintfOutput,
     /// When the first thread began to work; 0 before.
     started: AtomicU64,
     /// The time that threads have worked on it, in ns.
@@ -172,7 +172,7 @@ impl Running {
             slots: AtomicUsize::new(plan.slots),
             threads: plan.slots + 1,
             status: AtomicI32::new(status::COMPLETE),
-            output: Mutex::default(),
+            output: PrintfOutput::default(),
             started: AtomicU64::new(0),
             worked: AtomicU64::new(0),
             local_size,
@@ -273,9 +273,9 @@ impl Running {
         &self.launch
     }
 
-    /// Appends `printf` output of the launch.
-    pub(crate) fn print(&self, text: &[u8]) -> bool {
-        self.output.lock().append(text)
+    /// Appends the text of a `printf` to the launch's output, as [`PrintfOutput::append`].
+    pub(crate) fn print(&self, format: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        self.output.append(self.threads, format)
     }
 
     /// Whether a work-item of a checked kernel may perform an access.
@@ -425,8 +425,7 @@ impl Running {
 
     /// After the last group: writes the `printf` output and returns the final status.
     fn end(&self) -> i32 {
-        let output = core::mem::take(&mut *self.output.lock());
-        output.write(self.launch.printf_sink.as_ref());
+        self.output.write(self.launch.printf_sink.as_ref());
         if let Some(checks) = &self.launch.checks {
             checks.deliver();
         }

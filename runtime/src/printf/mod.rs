@@ -1,24 +1,28 @@
 //! OpenCL C's `printf`: formats the calls and collects a launch's output.
 //!
 //! - `spec`: parses a format into conversion specifications;
-//! - `value`: prints one value by one specification. The C library does the conversion, so that digits are exact; its formats are
-//!   built from parsed parts only, never copied from the kernel's format.
+//! - `value`: prints one value by one specification, with `integer`, and `float` or, for floats that need more than its
+//!   arithmetic, `clib`: the C library;
+//! - `output`: what a launch has printed.
 //!
-//! The calling thread formats the text of a call and appends it to the launch's output as a whole. The output is written when
-//! the launch has ended, before the end is reported.
+//! The calling thread formats a call directly to the end of its part of the launch's output. The output is written when the launch
+//! has ended, before the end is reported. Formats are parsed by each call: that takes less time than to find what an earlier call
+//! has parsed.
 #![allow(unsafe_code, reason = "`%s` reads strings of the kernel")]
 
+mod clib;
+mod float;
+mod integer;
+mod output;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod value;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use clift_include::abi::PrintfArg;
 
-use crate::launch::PrintfSink;
-use spec::{Conversion, FormatPiece, pieces};
+pub(crate) use output::PrintfOutput;
+use spec::{Conversion, Reader};
 
 /// Maximum size of a launch's output, which the device reports as the size of its printf buffer.
 pub const BUFFER_BYTES: usize = 1 << 20;
@@ -48,58 +52,28 @@ pub enum FormatError {
 /// # Safety
 /// Values of kind `Pointer` for a `%s` point to NUL-terminated strings (or to at least as many bytes as the precision).
 pub unsafe fn format(format: &[u8], args: &[PrintfArg], data: &[u8], text: &mut Vec<u8>) -> Result<(), FormatError> {
-    let _locale = value::CLocale::enter();
+    let start = text.len();
     let mut args = args.iter();
-    for piece in pieces(format) {
-        match piece? {
-            FormatPiece::Text(literal) => text.extend_from_slice(literal),
-            FormatPiece::Conversion(spec) => {
-                let arg = args.next().ok_or(FormatError::MissingValue)?;
-                let bytes = value::bytes_of(arg, data).ok_or(FormatError::MissingValue)?;
-                if spec.conversion == Conversion::String {
-                    let address = value::address(arg, bytes).ok_or(FormatError::WrongValue)?;
-                    // SAFETY: guaranteed by the caller.
-                    unsafe { value::print_string(&spec, address, text) }?;
-                } else {
-                    value::print(&spec, arg, bytes, text)?;
-                }
+    let mut reader = Reader::new(format);
+    while reader.left() > 0 {
+        text.extend_from_slice(reader.text());
+        if reader.at_specification() {
+            let at = format.len() - reader.left();
+            // It is not copied: processors wait before they load words that have been stored byte by byte.
+            let Some(spec) = &reader.specification() else { return Err(FormatError::Specification(at)) };
+            let arg = args.next().ok_or(FormatError::MissingValue)?;
+            let bytes = value::bytes_of(arg, data).ok_or(FormatError::MissingValue)?;
+            if spec.conversion == Conversion::String {
+                let address = value::address(arg, bytes).ok_or(FormatError::WrongValue)?;
+                // SAFETY: guaranteed by the caller.
+                unsafe { value::print_string(spec, address, text) }?;
+            } else {
+                value::print(spec, arg, bytes, text)?;
             }
         }
-        if text.len() > BUFFER_BYTES {
+        if text.len() - start > BUFFER_BYTES {
             return Err(FormatError::TooLong);
         }
     }
     Ok(())
-}
-
-/// The output of a launch.
-#[derive(Debug, Default)]
-pub(crate) struct PrintfOutput {
-    text: Vec<u8>,
-}
-
-impl PrintfOutput {
-    /// Appends one call's text; false when the buffer is full.
-    pub(crate) fn append(&mut self, text: &[u8]) -> bool {
-        if self.text.len() + text.len() > BUFFER_BYTES {
-            return false;
-        }
-        self.text.extend_from_slice(text);
-        true
-    }
-
-    /// Writes the output to the sink, or to standard output.
-    pub(crate) fn write(self, sink: Option<&PrintfSink>) {
-        if self.text.is_empty() {
-            return;
-        }
-        match sink {
-            Some(sink) => {
-                if catch_unwind(AssertUnwindSafe(|| sink(&self.text))).is_err() {
-                    tracing::error!("a printf callback panicked");
-                }
-            }
-            None => crate::sys::write_stdout(&self.text),
-        }
-    }
 }

@@ -3,16 +3,7 @@
 //! The grammar is that of OpenCL C (section "printf Format String"): no `*`, `n`, `j`, `L`; vectors with `vn`; `z` and `t` as in
 //! OpenCL C 3.1. Combinations that are undefined there but valid in C (`%lf`, `%lld`) have their meaning in C.
 
-use super::{BUFFER_BYTES, FormatError};
-
-/// A part of a format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FormatPiece<'a> {
-    /// Literal text.
-    Text(&'a [u8]),
-    /// A conversion of the next value.
-    Conversion(Spec),
-}
+use super::BUFFER_BYTES;
 
 /// A conversion specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,124 +45,161 @@ pub(super) enum Conversion {
     Pointer,
 }
 
-/// The pieces of a format, in order, up to the first error.
-pub(super) fn pieces(format: &[u8]) -> impl Iterator<Item = Result<FormatPiece<'_>, FormatError>> {
-    let mut at = 0;
-    let mut failed = false;
-    core::iter::from_fn(move || {
-        if failed || at >= format.len() {
-            return None;
-        }
-        let rest = &format[at..];
-        let text = rest.iter().position(|byte| *byte == b'%').unwrap_or(rest.len());
-        if text > 0 {
-            at += text;
-            return Some(Ok(FormatPiece::Text(&rest[..text])));
-        }
-        if rest.starts_with(b"%%") {
-            at += 2;
-            return Some(Ok(FormatPiece::Text(b"%")));
-        }
-        let mut reader = Reader { rest: &rest[1..] };
-        match reader.specification() {
-            Some(spec) => {
-                at = format.len() - reader.rest.len();
-                Some(Ok(FormatPiece::Conversion(spec)))
-            }
-            None => {
-                failed = true;
-                Some(Err(FormatError::Specification(at)))
-            }
-        }
-    })
-}
-
-/// Parses a specification, after its `%`.
-struct Reader<'a> {
+/// Parses a format from its start.
+pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-impl Reader<'_> {
-    fn specification(&mut self) -> Option<Spec> {
+impl<'a> Reader<'a> {
+    #[inline]
+    pub(super) fn new(format: &'a [u8]) -> Self {
+        Self { rest: format }
+    }
+
+    /// Number of bytes that have not been parsed.
+    #[inline]
+    pub(super) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Parses text up to the next specification or `%%`; of `%%`, the first byte is part of the text.
+    #[inline]
+    pub(super) fn text(&mut self) -> &'a [u8] {
+        let plain = text_len(self.rest);
+        let (len, end) =
+            if matches!(self.rest[plain..], [b'%', b'%', ..]) { (plain + 1, plain + 2) } else { (plain, plain) };
+        let text = &self.rest[..len];
+        self.skip(end);
+        text
+    }
+
+    /// Whether a specification follows.
+    #[inline]
+    pub(super) fn at_specification(&self) -> bool {
+        self.rest.first() == Some(&b'%') && self.rest.get(1) != Some(&b'%')
+    }
+
+    /// Parses a specification.
+    #[inline]
+    pub(super) fn specification(&mut self) -> Option<Spec> {
+        if !self.eat(b'%') {
+            return None;
+        }
         let flags = self.flags();
         let width = self.number()?.unwrap_or(0);
-        let precision = if self.eat(b".") { Some(self.number()?.unwrap_or(0)) } else { None };
-        let lanes = if self.eat(b"v") { self.lanes()? } else { 1 };
-        let (size, plain) = self.length(lanes > 1);
-        let (letter, rest) = self.rest.split_first()?;
-        self.rest = rest;
-        let conversion = match letter {
+        let precision = if self.eat(b'.') { Some(self.number()?.unwrap_or(0)) } else { None };
+        let lanes = if self.eat(b'v') { self.lanes()? } else { 1 };
+        let size = self.length(lanes > 1);
+        let plain = size.is_none();
+        let conversion = match self.peek()? {
             b'd' | b'i' => Conversion::Signed,
-            b'o' | b'u' | b'x' | b'X' => Conversion::Unsigned(*letter),
-            b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' => Conversion::Float(*letter),
+            letter @ (b'o' | b'u' | b'x' | b'X') => Conversion::Unsigned(letter),
+            letter @ (b'a' | b'A' | b'e' | b'E' | b'f' | b'F' | b'g' | b'G') => Conversion::Float(letter),
             b'c' if plain && lanes == 1 => Conversion::Char,
             b's' if plain && lanes == 1 => Conversion::String,
             b'p' if plain && lanes == 1 => Conversion::Pointer,
             _ => return None,
         };
+        self.skip(1);
         Some(Spec { flags, width, precision, lanes, size, conversion })
     }
 
-    fn eat(&mut self, token: &[u8]) -> bool {
-        match self.rest.strip_prefix(token) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
     }
 
+    /// Removes bytes that have been seen.
+    #[inline]
+    fn skip(&mut self, count: usize) {
+        self.rest = &self.rest[count..];
+    }
+
+    #[inline]
+    fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        if found {
+            self.skip(1);
+        }
+        found
+    }
+
+    #[inline]
     fn flags(&mut self) -> Flags {
         let mut flags = Flags::default();
         loop {
-            if self.eat(b"-") {
-                flags.left = true;
-            } else if self.eat(b"+") {
-                flags.plus = true;
-            } else if self.eat(b" ") {
-                flags.space = true;
-            } else if self.eat(b"#") {
-                flags.alternative = true;
-            } else if self.eat(b"0") {
-                flags.zero = true;
-            } else {
-                return flags;
+            match self.peek() {
+                Some(b'-') => flags.left = true,
+                Some(b'+') => flags.plus = true,
+                Some(b' ') => flags.space = true,
+                Some(b'#') => flags.alternative = true,
+                Some(b'0') => flags.zero = true,
+                _ => return flags,
             }
+            self.skip(1);
         }
     }
 
     /// Parses an optional decimal number; `None` if it exceeds the limit.
     #[expect(clippy::option_option, reason = "a missing number and an invalid one are different results")]
+    #[inline]
     fn number(&mut self) -> Option<Option<usize>> {
-        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (number, rest) = self.rest.split_at(digits);
-        self.rest = rest;
-        if number.is_empty() {
-            return Some(None);
-        }
-        let number = number.iter().try_fold(0usize, |value, digit| {
-            let value = value * 10 + usize::from(digit - b'0');
-            (value <= BUFFER_BYTES).then_some(value)
-        });
-        number.map(Some)
-    }
-
-    fn lanes(&mut self) -> Option<u8> {
-        // 16 comes first: a 1 alone is not a vector width.
-        let lanes = [(&b"16"[..], 16), (b"2", 2), (b"3", 3), (b"4", 4), (b"8", 8)];
-        lanes.into_iter().find_map(|(text, lanes)| self.eat(text).then_some(lanes))
-    }
-
-    /// Parses the length modifier: the resulting size of an integer, and whether there was none.
-    fn length(&mut self, vector: bool) -> (Option<u8>, bool) {
-        let modifiers: [(&[u8], u8); 7] =
-            [(b"hh", 1), (b"hl", 4), (b"h", 2), (b"ll", 8), (b"l", 8), (b"z", 8), (b"t", 8)];
-        for (text, size) in modifiers {
-            if (vector || text != b"hl") && self.eat(text) {
-                return (Some(size), false);
+        let mut number = None;
+        while let Some(digit @ b'0'..=b'9') = self.peek() {
+            self.skip(1);
+            let value = number.unwrap_or(0) * 10 + usize::from(digit - b'0');
+            if value > BUFFER_BYTES {
+                return None;
             }
+            number = Some(value);
         }
-        (None, true)
+        Some(number)
     }
+
+    #[inline]
+    fn lanes(&mut self) -> Option<u8> {
+        let (lanes, letters) = match self.rest {
+            [b'2', ..] => (2, 1),
+            [b'3', ..] => (3, 1),
+            [b'4', ..] => (4, 1),
+            [b'8', ..] => (8, 1),
+            [b'1', b'6', ..] => (16, 2),
+            _ => return None,
+        };
+        self.skip(letters);
+        Some(lanes)
+    }
+
+    /// Parses the length modifier: the resulting size of an integer.
+    #[inline]
+    fn length(&mut self, vector: bool) -> Option<u8> {
+        let (size, letters) = match self.rest {
+            [b'h', b'h', ..] => (1, 2),
+            [b'h', b'l', ..] if vector => (4, 2),
+            [b'h', ..] => (2, 1),
+            [b'l', b'l', ..] => (8, 2),
+            [b'l' | b'z' | b't', ..] => (8, 1),
+            _ => return None,
+        };
+        self.skip(letters);
+        Some(size)
+    }
+}
+
+/// Length of the text before the first `%`, or of all.
+#[inline]
+fn text_len(format: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xff;
+    let (words, rest) = format.as_chunks();
+    let mut len = 0;
+    for word in words {
+        // The lowest byte that is zero here is the first `%`.
+        let difference = u64::from_le_bytes(*word) ^ (ONES * u64::from(b'%'));
+        let found = difference.wrapping_sub(ONES) & !difference & (ONES << 7);
+        if found != 0 {
+            return len + (found.trailing_zeros() / 8) as usize;
+        }
+        len += 8;
+    }
+    len + rest.iter().position(|byte| *byte == b'%').unwrap_or(rest.len())
 }

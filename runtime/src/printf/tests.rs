@@ -189,3 +189,111 @@ fn undefined_mixtures_do_not_crash() {
         assert!(v().p(c"".as_ptr().cast()).print(text).is_ok(), "{text}");
     }
 }
+
+/// What the C library prints for a value, by a format that has been made for its type.
+fn by_c(text: &str, value: f64, number: Option<u64>) -> String {
+    let format = std::ffi::CString::new(text).expect("it has no NUL");
+    let mut out = vec![0u8; 2000];
+    // SAFETY: the formats have one conversion, of the value's type; the buffer is valid for its length.
+    let len = unsafe {
+        match number {
+            Some(number) => libc::snprintf(out.as_mut_ptr().cast(), out.len(), format.as_ptr(), number),
+            None => libc::snprintf(out.as_mut_ptr().cast(), out.len(), format.as_ptr(), value),
+        }
+    };
+    out.truncate(usize::try_from(len).expect("it prints"));
+    String::from_utf8(out).expect("it is text")
+}
+
+/// All combinations of flags, with some widths and precisions.
+fn all_fields() -> Vec<String> {
+    let mut fields = Vec::new();
+    for flags in 0..32u32 {
+        let flags: String =
+            (0..5).filter(|bit| flags >> bit & 1 == 1).map(|bit| ['-', '+', ' ', '#', '0'][bit]).collect();
+        for width in ["", "5", "30"] {
+            for precision in ["", ".", ".1", ".3", ".15", ".19", ".20"] {
+                fields.push(format!("%{flags}{width}{precision}"));
+            }
+        }
+    }
+    fields
+}
+
+#[test]
+fn integers_are_those_of_c() {
+    let mut numbers = vec![0, 1, 7, 8, 9, 10, 99, 100, 101, 4095, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 8];
+    numbers.extend((0..20).map(|exponent| 10u64.pow(exponent)));
+    numbers.extend((0..64).map(|shift| 0xfedc_ba98_7654_3210u64 >> shift));
+    for field in all_fields() {
+        for letter in ["d", "i", "u", "x", "X", "o"] {
+            let format = format!("{field}ll{letter}");
+            for &number in &numbers {
+                check(v().l(number.cast_signed()), &format, &by_c(&format, 0.0, Some(number)));
+            }
+        }
+        // In C, `p` has a width and the flag `-`, no others.
+        let (left, digits) = (
+            field.contains('-'),
+            field.split('.').next().unwrap_or("").trim_start_matches(['%', '-', '+', ' ', '#', '0']),
+        );
+        let format = format!("%{}{digits}p", if left { "-" } else { "" });
+        for number in [0, 1, 0x1234_5678_9abc] {
+            let pointer = v().p(core::ptr::without_provenance(number));
+            check(pointer, &format!("{field}p"), &by_c(&format, 0.0, Some(number as u64)));
+        }
+    }
+}
+
+#[test]
+fn floats_are_those_of_c() {
+    let mut values =
+        vec![0.0, 0.5, 1.5, 2.5, 0.125, 0.375, 9.5, 99.5, 0.95, 0.095, 999_999.5, 99_999.95, 1e-5, 1.0 / 3.0];
+    values.extend([f64::MAX, f64::MIN_POSITIVE, 5e-324, f64::INFINITY, 9_007_199_254_740_993.0, 1.8e19, 9.2e18, 1e18]);
+    for exponent in -8..22 {
+        let power: f64 = format!("1e{exponent}").parse().expect("a number");
+        values.extend([
+            power,
+            power.next_down(),
+            power.next_up(),
+            9.999_999_4 * power,
+            9.999_999_6 * power,
+            5.0 * power,
+        ]);
+        values.push(f64::from(power as f32));
+    }
+    // Ties, as far as a double has them.
+    values.extend((0..53).flat_map(|shift| [1.0, 3.0, 12_345.0].map(|odd| odd / (1u64 << shift) as f64)));
+    values.extend([64, 127, 128, 129, 200].map(|shift| 3.0 * 0.5f64.powi(shift)));
+    for field in all_fields() {
+        // Every value in every format would take long.
+        for (letter, every) in [("f", 1), ("F", 31), ("g", 1), ("G", 31), ("e", 31), ("E", 31), ("a", 31)] {
+            let format = format!("{field}{letter}");
+            for value in values.iter().step_by(every).flat_map(|&value| [value, -value]) {
+                check(v().d(value), &format, &by_c(&format, value, None));
+            }
+        }
+    }
+}
+
+/// Values with random bits, and random ones of usual magnitude.
+#[test]
+fn random_floats_are_those_of_c() {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for _ in 0..20_000 {
+        let bits = next();
+        let usual = (next() >> 11) as f64 / 10f64.powi((next() % 24) as i32);
+        for value in [f64::from_bits(bits), usual, f64::from(usual as f32), (usual * 100.0).round() / 100.0] {
+            let precision = next() % 12;
+            for format in ["%f".to_owned(), "%g".to_owned(), format!("%.{precision}f"), format!("%.{precision}g")] {
+                check(v().d(value), &format, &by_c(&format, value, None));
+            }
+        }
+    }
+}

@@ -1,16 +1,14 @@
-//! Prints one value by one specification.
-#![allow(unsafe_code, reason = "calls the C library's formatter and reads the kernel's strings")]
-
-use std::ffi::{CString, c_char};
-use std::sync::OnceLock;
+//! Prints one value by one specification: dispatches to `integer`, `float` and `clib`; prints characters and strings.
+#![allow(unsafe_code, reason = "reads the kernel's strings")]
 
 use clift_include::abi::{PrintfArg, PrintfArgKind};
 
 use super::spec::{Conversion, Spec};
-use super::{BUFFER_BYTES, FormatError};
+use super::{BUFFER_BYTES, FormatError, clib, float, integer};
 use crate::fault::access;
 
 /// The bytes of a value, if they are inside the call's data.
+#[inline]
 pub(super) fn bytes_of<'a>(arg: &PrintfArg, data: &'a [u8]) -> Option<&'a [u8]> {
     let start = arg.offset as usize;
     let end = start + usize::from(arg.elem_bytes) * usize::from(arg.lanes);
@@ -18,6 +16,7 @@ pub(super) fn bytes_of<'a>(arg: &PrintfArg, data: &'a [u8]) -> Option<&'a [u8]> 
 }
 
 /// The address in a pointer value.
+#[inline]
 pub(super) fn address(arg: &PrintfArg, bytes: &[u8]) -> Option<usize> {
     match arg.kind {
         PrintfArgKind::Pointer => usize::try_from(bits(bytes)).ok(),
@@ -26,22 +25,25 @@ pub(super) fn address(arg: &PrintfArg, bytes: &[u8]) -> Option<usize> {
 }
 
 /// Prints anything but a string: the elements, separated by commas.
+#[inline]
 pub(super) fn print(spec: &Spec, arg: &PrintfArg, bytes: &[u8], text: &mut Vec<u8>) -> Result<(), FormatError> {
-    let elements = bytes.chunks_exact(usize::from(arg.elem_bytes)).take(usize::from(spec.lanes));
-    for (index, element) in elements.enumerate() {
+    let len = usize::from(arg.elem_bytes);
+    for index in 0..usize::from(spec.lanes.min(arg.lanes)) {
+        let element = &bytes[index * len..][..len];
         if index > 0 {
             text.push(b',');
         }
         match spec.conversion {
-            Conversion::Signed => convert(spec, b"lld", CValue::Int(integer(spec, arg, element, true)), text)?,
-            Conversion::Unsigned(letter) => {
-                convert(spec, &[b'l', b'l', letter], CValue::Int(integer(spec, arg, element, false)), text)?;
+            Conversion::Signed => integer::print(spec, integer(spec, arg, element, true), text),
+            Conversion::Unsigned(_) => integer::print(spec, integer(spec, arg, element, false), text),
+            Conversion::Float(letter) => {
+                let value = float(arg, element);
+                if !float::print(spec, value, text) {
+                    clib::print(spec, letter, value, text)?;
+                }
             }
-            Conversion::Float(letter) => convert(spec, &[letter], CValue::Float(float(arg, element)), text)?,
-            Conversion::Char => print_char(spec, integer(spec, arg, element, false), text),
-            Conversion::Pointer => {
-                convert(spec, b"p", CValue::Pointer(integer(spec, arg, element, false)), text)?;
-            }
+            Conversion::Char => pad(spec, &[integer(spec, arg, element, false).to_le_bytes()[0]], text),
+            Conversion::Pointer => integer::print_pointer(spec, integer(spec, arg, element, false), text),
             Conversion::String => unreachable!("broken invariant: strings are printed by print_string"),
         }
     }
@@ -54,9 +56,8 @@ pub(super) fn print(spec: &Spec, arg: &PrintfArg, bytes: &[u8], text: &mut Vec<u
 /// `address` is 0, or the address of a NUL-terminated string, or of at least as many bytes as the precision.
 pub(super) unsafe fn print_string(spec: &Spec, address: usize, text: &mut Vec<u8>) -> Result<(), FormatError> {
     let most = spec.precision.unwrap_or(usize::MAX);
-    let mut string = Vec::new();
     if address == 0 {
-        string.extend_from_slice(&b"(null)"[..most.min(6)]);
+        pad(spec, &b"(null)"[..most.min(6)], text);
     } else {
         let start = core::ptr::with_exposed_provenance::<u8>(address);
         // SAFETY: what is accessible up to the NUL or the precision may be read.
@@ -66,37 +67,72 @@ pub(super) unsafe fn print_string(spec: &Spec, address: usize, text: &mut Vec<u8
             return Err(FormatError::TooLong);
         }
         // SAFETY: so many bytes have been read above.
-        string.extend_from_slice(unsafe { core::slice::from_raw_parts(start, length) });
+        pad(spec, unsafe { core::slice::from_raw_parts(start, length) }, text);
     }
-    pad(spec, &string, text);
     Ok(())
 }
 
-fn print_char(spec: &Spec, value: u64, text: &mut Vec<u8>) {
-    pad(spec, &[value.to_le_bytes()[0]], text);
+/// The place of a value in its field.
+pub(super) struct Field<'a> {
+    pub(super) spec: &'a Spec,
+    /// What is before zeros that fill the field: the sign, `0x`.
+    pub(super) prefix: &'a [u8],
+    /// Length of what follows the prefix.
+    pub(super) len: usize,
+    /// Whether zeros fill the field, if it is not aligned to the left.
+    pub(super) fill_zeros: bool,
+}
+
+impl Field<'_> {
+    /// Appends the prefix, what `body` appends, and what fills the field up to its width.
+    #[inline]
+    pub(super) fn print(&self, text: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+        let left = self.spec.flags.left;
+        let missing = self.spec.width.saturating_sub(self.prefix.len() + self.len);
+        if !left && !self.fill_zeros {
+            fill(text, b' ', missing);
+        }
+        text.extend_from_slice(self.prefix);
+        if !left && self.fill_zeros {
+            fill(text, b'0', missing);
+        }
+        body(text);
+        if left {
+            fill(text, b' ', missing);
+        }
+    }
 }
 
 /// Pads with spaces to the field width.
 fn pad(spec: &Spec, body: &[u8], text: &mut Vec<u8>) {
-    let padding = core::iter::repeat_n(b' ', spec.width.saturating_sub(body.len()));
-    if spec.flags.left {
-        text.extend_from_slice(body);
-        text.extend(padding);
-    } else {
-        text.extend(padding);
-        text.extend_from_slice(body);
+    let field = Field { spec, prefix: b"", len: body.len(), fill_zeros: false };
+    field.print(text, |text| text.extend_from_slice(body));
+}
+
+/// Appends copies of a byte.
+#[inline]
+pub(super) fn fill(text: &mut Vec<u8>, byte: u8, count: usize) {
+    if count > 0 {
+        text.resize(text.len() + count, byte);
     }
 }
 
 /// The bits of an element.
+#[inline]
 fn bits(element: &[u8]) -> u64 {
-    let mut all = [0; 8];
-    let len = element.len().min(8);
-    all[..len].copy_from_slice(&element[..len]);
-    u64::from_le_bytes(all)
+    match *element {
+        [] => 0,
+        [byte] => u64::from(byte),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h, ..] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        // Generated code has no such elements.
+        [..] => element.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)),
+    }
 }
 
 /// An element as an integer of the specified size, extended to 64 bits.
+#[inline]
 fn integer(spec: &Spec, arg: &PrintfArg, element: &[u8], signed: bool) -> u64 {
     let stored = element.len().min(8);
     let value = match arg.kind {
@@ -120,6 +156,7 @@ fn integer(spec: &Spec, arg: &PrintfArg, element: &[u8], signed: bool) -> u64 {
 }
 
 /// An element as a number.
+#[inline]
 fn float(arg: &PrintfArg, element: &[u8]) -> f64 {
     let bits = bits(element);
     match (arg.kind, element.len()) {
@@ -131,117 +168,5 @@ fn float(arg: &PrintfArg, element: &[u8]) -> f64 {
         (PrintfArgKind::Int, 2) => f64::from(bits as i16),
         (PrintfArgKind::Int, 4) => f64::from(bits as i32),
         (PrintfArgKind::Int | PrintfArgKind::Pointer, _) => bits.cast_signed() as f64,
-    }
-}
-
-/// A value as the C library's variadic argument.
-#[derive(Clone, Copy)]
-enum CValue {
-    Int(u64),
-    Float(f64),
-    Pointer(u64),
-}
-
-/// Converts a value with the C library, by the specification's flags, width and precision and the given length and letter.
-fn convert(spec: &Spec, letters: &[u8], value: CValue, text: &mut Vec<u8>) -> Result<(), FormatError> {
-    let format = c_format(spec, letters);
-    let mut short = [0u8; 128];
-    let len = formatted(&format, value, &mut short)?;
-    if len < short.len() {
-        text.extend_from_slice(&short[..len]);
-        return Ok(());
-    }
-    if len > BUFFER_BYTES {
-        return Err(FormatError::TooLong);
-    }
-    let start = text.len();
-    // One more byte for the NUL, which is removed again.
-    text.resize(start + len + 1, 0);
-    let again = formatted(&format, value, &mut text[start..]);
-    text.truncate(start + len);
-    again.map(|_| ())
-}
-
-/// Formats into `target`, NUL-terminated and truncated if necessary; returns the untruncated length.
-fn formatted(format: &CString, value: CValue, target: &mut [u8]) -> Result<usize, FormatError> {
-    let (start, len) = (target.as_mut_ptr().cast::<c_char>(), target.len());
-    let format = format.as_ptr();
-    // SAFETY: the target is valid for its length; the format has exactly one conversion, which `c_format` built for the type
-    // of the argument.
-    let result = unsafe {
-        match value {
-            CValue::Int(value) => libc::snprintf(start, len, format, value),
-            CValue::Float(value) => libc::snprintf(start, len, format, value),
-            CValue::Pointer(value) => {
-                let address = usize::try_from(value).unwrap_or(usize::MAX);
-                libc::snprintf(start, len, format, core::ptr::without_provenance::<libc::c_void>(address))
-            }
-        }
-    };
-    usize::try_from(result).map_err(|_| FormatError::TooLong)
-}
-
-fn c_format(spec: &Spec, letters: &[u8]) -> CString {
-    let mut format = Vec::with_capacity(32);
-    format.push(b'%');
-    let flags = &spec.flags;
-    let is_pointer = spec.conversion == Conversion::Pointer;
-    // In C, `p` takes no flag but `-`.
-    for (set, flag) in [
-        (flags.left, b'-'),
-        (flags.plus && !is_pointer, b'+'),
-        (flags.space && !is_pointer, b' '),
-        (flags.alternative && !is_pointer, b'#'),
-        (flags.zero && !is_pointer, b'0'),
-    ] {
-        if set {
-            format.push(flag);
-        }
-    }
-    if spec.width > 0 {
-        format.extend_from_slice(spec.width.to_string().as_bytes());
-    }
-    if let Some(precision) = spec.precision.filter(|_| !is_pointer) {
-        format.push(b'.');
-        format.extend_from_slice(precision.to_string().as_bytes());
-    }
-    format.extend_from_slice(letters);
-    CString::new(format).unwrap_or_else(|_| unreachable!("broken invariant: a format without NUL"))
-}
-
-/// While it exists, the thread formats by the C locale, with a decimal *point*, regardless of the application's locale.
-pub(super) struct CLocale {
-    before: Option<libc::locale_t>,
-}
-
-struct Locale(libc::locale_t);
-
-// SAFETY: any thread may use a locale object that is never modified or freed.
-unsafe impl Send for Locale {}
-// SAFETY: as above.
-unsafe impl Sync for Locale {}
-
-impl CLocale {
-    pub(super) fn enter() -> Self {
-        static LOCALE: OnceLock<Locale> = OnceLock::new();
-        let locale = LOCALE.get_or_init(|| {
-            // SAFETY: makes a new locale from a valid name.
-            Locale(unsafe { libc::newlocale(libc::LC_ALL_MASK, c"C".as_ptr(), core::ptr::null_mut()) })
-        });
-        if locale.0.is_null() {
-            return Self { before: None };
-        }
-        // SAFETY: the locale is never freed.
-        let before = unsafe { libc::uselocale(locale.0) };
-        Self { before: (!before.is_null()).then_some(before) }
-    }
-}
-
-impl Drop for CLocale {
-    fn drop(&mut self) {
-        if let Some(before) = self.before {
-            // SAFETY: this is the thread's previous locale.
-            unsafe { libc::uselocale(before) };
-        }
     }
 }
