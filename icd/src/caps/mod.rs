@@ -499,7 +499,7 @@ impl Limits {
             max_constant_buffer_size: max_mem_alloc_size,
             max_constant_args: (max_parameter_size / size_of::<u64>()) as u32,
             max_global_variable_size: clift_jit::spirv::MAX_GLOBAL_VARIABLE_BYTES as usize,
-            printf_buffer_size: 1 << 20,
+            printf_buffer_size: clift_runtime::printf::BUFFER_BYTES,
             base_address_align: WIDEST_TYPE,
             max_alignment: 2 * MIB as usize,
             vector_bytes: config().backend.vector_bytes(),

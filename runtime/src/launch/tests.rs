@@ -244,7 +244,7 @@ fn output_is_bounded() {
     let printed = Arc::new(AtomicU64::new(0));
     let refused = Arc::new(AtomicU64::new(0));
     let len = Arc::new(AtomicU64::new(0));
-    let nd = range(1, [200_000, 1, 1], [0; 3], [1; 3]);
+    let nd = range(1, [1_500_000, 1, 1], [0; 3], [1; 3]);
     let counts = (printed.clone(), refused.clone());
     let (mut launch, body) = launch(
         nd,
@@ -263,6 +263,6 @@ fn output_is_bounded() {
     // A few KiB more, because threads take place in pieces.
     let size = crate::printf::BUFFER_BYTES as u64;
     assert!(len > size - 20 && len <= size + size / 4);
-    assert_eq!(printed.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed), 200_000);
+    assert_eq!(printed.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed), 1_500_000);
     assert!(refused.load(Ordering::Relaxed) > 0);
 }

@@ -24,8 +24,9 @@ use clift_include::abi::PrintfArg;
 pub(crate) use output::PrintfOutput;
 use spec::{Conversion, Reader};
 
-/// Maximum size of a launch's output, which the device reports as the size of its printf buffer.
-pub const BUFFER_BYTES: usize = 1 << 20;
+/// Maximum size of a launch's output, which the device reports as the size of its printf buffer. Memory is used for what is printed
+/// only.
+pub const BUFFER_BYTES: usize = 16 << 20;
 
 /// A call that cannot be printed. OpenCL leaves the behaviour undefined; here, the call prints nothing and returns -1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

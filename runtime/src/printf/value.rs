@@ -27,11 +27,14 @@ pub(super) fn address(arg: &PrintfArg, bytes: &[u8]) -> Option<usize> {
 /// Prints anything but a string: the elements, separated by commas.
 #[inline]
 pub(super) fn print(spec: &Spec, arg: &PrintfArg, bytes: &[u8], text: &mut Vec<u8>) -> Result<(), FormatError> {
-    let len = usize::from(arg.elem_bytes);
+    let (start, len) = (text.len(), usize::from(arg.elem_bytes));
     for index in 0..usize::from(spec.lanes.min(arg.lanes)) {
         let element = &bytes[index * len..][..len];
         if index > 0 {
             text.push(b',');
+        }
+        if text.len() - start > BUFFER_BYTES {
+            return Err(FormatError::TooLong);
         }
         match spec.conversion {
             Conversion::Signed => integer::print(spec, integer(spec, arg, element, true), text),

@@ -42,7 +42,7 @@ isolated! {
         );
     };
     in_printf with LIMIT => || {
-        stopped("kernel void t(global volatile int *p) { while (p[0] == 0) printf(\"x\"); }", (64, 64));
+        stopped("kernel void t(global volatile int *p) { while (p[0] == 0) printf(\"\"); }", (64, 64));
     };
     in_cranelift_code with ("CLIFT_BACKEND", "cranelift") => || {
         // SAFETY: no other thread exists yet.
