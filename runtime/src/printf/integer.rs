@@ -7,7 +7,7 @@ use super::value::{Field, fill};
 const MAX_DIGITS: usize = 22;
 
 /// The numbers 00 to 99.
-static PAIRS: [[u8; 2]; 100] = pairs();
+pub(super) static PAIRS: [[u8; 2]; 100] = pairs();
 
 const fn pairs() -> [[u8; 2]; 100] {
     let mut pairs = [[0; 2]; 100];
