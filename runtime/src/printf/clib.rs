@@ -1,4 +1,4 @@
-//! Prints floats with the C library, whose digits are exact.
+//! Prints hexadecimal floats, infinities, NaNs and very long numbers with the C library.
 #![allow(unsafe_code, reason = "calls the C library's formatter")]
 
 use std::ffi::{CStr, c_char};

@@ -1,115 +1,25 @@
-//! Prints floats of usual magnitude and precision, exactly. [`super::clib`] prints the others.
+//! Prints floats, as C does: the standard library gives the digits, exactly and rounded to nearest. [`super::clib`] prints hexadecimal
+//! floats, infinities, NaNs and very long numbers.
 
-use super::integer::{Digits, PAIRS, decimal};
+use std::fmt::{self, Write};
+
+use smallvec::SmallVec;
+
 use super::spec::{Conversion, Spec};
 use super::value::{Field, fill};
 
-/// The most digits that are computed here: those of a 64-bit number.
-const MAX_DIGITS: usize = 19;
+/// The most digits that are asked for here; with more, the C library prints.
+const MAX_PRECISION: usize = 1000;
 
-/// The most significant digits of numbers below [`SMALL`].
-const MAX_DIGITS_OF_SMALL: usize = 15;
+/// The text of a number, on the stack as long as it is short.
+#[derive(Default)]
+struct Text(SmallVec<[u8; 64]>);
 
-/// From here to 1, the doubles next to powers of ten are not less than these.
-const SMALL: f64 = 1e-4;
-
-/// The doubles next to negative powers of ten.
-const NEGATIVE_POWERS: [f64; MAX_DIGITS] = [
-    1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17,
-    1e-18, 1e-19,
-];
-
-/// A power of ten.
-const fn ten_to(exponent: u32) -> u64 {
-    10u64.pow(exponent)
-}
-
-/// A finite double that is not negative as `mantissa / 2^shift`.
-fn parts(value: f64) -> (u64, i32) {
-    let bits = value.to_bits();
-    let (fraction, exponent) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);
-    if exponent == 0 { (fraction, 1074) } else { (fraction | 1 << 52, 1075 - exponent) }
-}
-
-/// The nearest integer to `value * 10^decimals`; of two, the even one. `None` if it is not less than `10^19`, or if `decimals` is more
-/// than 19 or less than -19.
-fn scaled(value: f64, decimals: i32) -> Option<u64> {
-    let (mantissa, shift) = parts(value);
-    if decimals.unsigned_abs() > MAX_DIGITS as u32 || shift < -11 {
-        return None;
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
     }
-    let power = u128::from(ten_to(decimals.unsigned_abs()));
-    let (mut dividend, mut divisor) = (u128::from(mantissa), 1u128);
-    if decimals >= 0 {
-        // Less than 2^53 * 10^19, which is less than 2^117.
-        dividend *= power;
-    } else {
-        divisor *= power;
-    }
-    if shift <= 0 {
-        dividend = dividend.checked_mul(1 << -shift)?;
-    } else if decimals >= 0 {
-        if shift >= 128 {
-            // Less than a half.
-            return Some(0);
-        }
-        let (quotient, rest, half) = (dividend >> shift, dividend & ((1 << shift) - 1), 1 << (shift - 1));
-        return rounded(quotient, rest.cmp(&half));
-    } else {
-        if shift >= 64 {
-            return Some(0);
-        }
-        divisor <<= shift;
-    }
-    let (quotient, rest) = (dividend / divisor, dividend % divisor);
-    rounded(quotient, rest.cmp(&(divisor - rest)))
-}
-
-/// A quotient, rounded to nearest; `rest` compares the rest of the division with a half.
-fn rounded(quotient: u128, rest: core::cmp::Ordering) -> Option<u64> {
-    let up = rest.is_gt() || (rest.is_eq() && quotient % 2 == 1);
-    u64::try_from(quotient + u128::from(up)).ok().filter(|number| *number < ten_to(MAX_DIGITS as u32))
-}
-
-/// The whole number and the digits after the point of the nearest number with so many decimals, rounded as by [`scaled`].
-fn fixed(value: f64, decimals: usize) -> Option<(u64, u64)> {
-    let (mantissa, shift) = parts(value);
-    let power = ten_to(u32::try_from(decimals).ok().filter(|decimals| *decimals <= MAX_DIGITS as u32)?);
-    if shift <= 0 {
-        return (shift >= -11).then(|| (mantissa << -shift, 0));
-    }
-    let whole = if shift < 64 { mantissa >> shift } else { 0 };
-    let rest = if shift < 64 { mantissa & ((1 << shift) - 1) } else { mantissa };
-    if shift >= 128 {
-        // Less than a half.
-        return Some((whole, 0));
-    }
-    let product = u128::from(rest) * u128::from(power);
-    let (part, rest, half) = ((product >> shift) as u64, product & ((1 << shift) - 1), 1 << (shift - 1));
-    let last = if decimals == 0 { whole } else { part };
-    let up = rest > half || (rest == half && last % 2 == 1);
-    let part = part + u64::from(up);
-    Some(if part == power { (whole + 1, 0) } else { (whole, part) })
-}
-
-/// The nearest number with so many significant digits as a whole number and an exponent: `number / 10^(digits - 1) * 10^exponent`,
-/// where the number has exactly these digits. The value is not 0.
-fn significant(value: f64, digits: usize) -> Option<(u64, i32)> {
-    if digits > MAX_DIGITS || (value < SMALL && digits > MAX_DIGITS_OF_SMALL) {
-        return None;
-    }
-    let exponent = if value >= 1.0 {
-        if value >= 1e19 {
-            return None;
-        }
-        decimal(value as u64, &mut Digits::default()).len() as i32 - 1
-    } else {
-        // One too high for a double that is less than its power of ten; with few digits, it is rounded up to that.
-        -(NEGATIVE_POWERS.iter().position(|&least| value >= least)? as i32) - 1
-    };
-    let number = scaled(value, digits as i32 - 1 - exponent)?;
-    // It may have been rounded up to a power of ten with one more digit.
-    Some(if number == ten_to(digits as u32) { (number / 10, exponent + 1) } else { (number, exponent) })
 }
 
 /// The text of a number without its sign.
@@ -152,7 +62,7 @@ impl<'a> Parts<'a> {
 
 /// Prints a number; false if [`super::clib`] has to.
 pub(super) fn print(spec: &Spec, value: f64, text: &mut Vec<u8>) -> bool {
-    let mut place = [Digits::default(), Digits::default()];
+    let mut place = Text::default();
     if !value.is_finite() {
         return false;
     }
@@ -165,8 +75,15 @@ pub(super) fn print(spec: &Spec, value: f64, text: &mut Vec<u8>) -> bool {
         () => b"",
     };
     let Parts { whole, zeros, part, exponent } = parts;
+    let mut end = Text::default();
+    if let (Some(exponent), Conversion::Float(letter)) = (exponent, spec.conversion) {
+        // `e` or `E`, by `g` or `G`. Writing to memory does not fail.
+        let letter = if letter.is_ascii_uppercase() { 'E' } else { 'e' };
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let _ = write!(end, "{letter}{sign}{:02}", exponent.unsigned_abs());
+    }
     let point = zeros + part.len() > 0 || flags.alternative;
-    let len = whole.len() + usize::from(point) + zeros + part.len() + if exponent.is_some() { 4 } else { 0 };
+    let len = whole.len() + usize::from(point) + zeros + part.len() + end.0.len();
     Field { spec, prefix, len, fill_zeros: flags.zero }.print(text, |text| {
         text.extend_from_slice(whole);
         if point {
@@ -174,29 +91,24 @@ pub(super) fn print(spec: &Spec, value: f64, text: &mut Vec<u8>) -> bool {
         }
         fill(text, b'0', zeros);
         text.extend_from_slice(part);
-        if let Some(exponent) = exponent {
-            let Conversion::Float(letter) = spec.conversion else { return };
-            // `e` or `E`, by `g` or `G`.
-            let letter = if letter.is_ascii_uppercase() { b'E' } else { b'e' };
-            let sign = if exponent < 0 { b'-' } else { b'+' };
-            let [tens, ones] = PAIRS[exponent.unsigned_abs() as usize];
-            text.extend_from_slice(&[letter, sign, tens, ones]);
-        }
+        text.extend_from_slice(&end.0);
     });
     true
 }
 
 /// What to print for a finite number that is not negative.
-fn parts_of<'a>(spec: &Spec, value: f64, place: &'a mut [Digits; 2]) -> Option<Parts<'a>> {
+fn parts_of<'a>(spec: &Spec, value: f64, place: &'a mut Text) -> Option<Parts<'a>> {
     let Conversion::Float(letter) = spec.conversion else { return None };
     let precision = spec.precision.unwrap_or(6);
-    let [whole_place, place] = place;
+    if precision > MAX_PRECISION {
+        return None;
+    }
     match letter {
         b'f' | b'F' => {
-            let (whole, part) = fixed(value, precision)?;
-            let part = decimal(part, place);
-            let whole = if whole == 0 { b"0" } else { decimal(whole, whole_place) };
-            Some(Parts { whole, zeros: precision - part.len(), part, exponent: None })
+            write!(place, "{value:.precision$}").ok()?;
+            let whole = place.0.iter().position(|&byte| byte == b'.').unwrap_or(place.0.len());
+            let part = place.0.get(whole + 1..).unwrap_or_default();
+            Some(Parts { whole: &place.0[..whole], zeros: 0, part, exponent: None })
         }
         b'e' | b'E' => {
             let (digits, exponent) = digits_of(value, precision + 1, place)?;
@@ -218,11 +130,15 @@ fn parts_of<'a>(spec: &Spec, value: f64, place: &'a mut [Digits; 2]) -> Option<P
 }
 
 /// So many significant digits, and the exponent of the first one.
-fn digits_of(value: f64, count: usize, place: &mut Digits) -> Option<(&[u8], i32)> {
-    if value == 0.0 {
-        place.fill(b'0');
-        return Some((place.get(..count)?, 0));
+fn digits_of(value: f64, count: usize, place: &mut Text) -> Option<(&[u8], i32)> {
+    let decimals = count - 1;
+    write!(place, "{value:.decimals$e}").ok()?;
+    let end = place.0.iter().position(|&byte| byte == b'e')?;
+    let exponent = std::str::from_utf8(&place.0[end + 1..]).ok()?.parse().ok()?;
+    place.0.truncate(end);
+    if decimals > 0 {
+        // The point.
+        place.0.remove(1);
     }
-    let (number, exponent) = significant(value, count)?;
-    Some((decimal(number, place), exponent))
+    Some((&place.0, exponent))
 }

@@ -7,7 +7,7 @@ use super::value::{Field, fill};
 const MAX_DIGITS: usize = 22;
 
 /// The numbers 00 to 99.
-pub(super) static PAIRS: [[u8; 2]; 100] = pairs();
+static PAIRS: [[u8; 2]; 100] = pairs();
 
 const fn pairs() -> [[u8; 2]; 100] {
     let mut pairs = [[0; 2]; 100];
@@ -20,11 +20,11 @@ const fn pairs() -> [[u8; 2]; 100] {
 }
 
 /// Place for the digits of a number.
-pub(super) type Digits = [u8; MAX_DIGITS];
+type Digits = [u8; MAX_DIGITS];
 
 /// The digits of a number in base 10, without zeros before the first one; none for 0.
 #[inline]
-pub(super) fn decimal(mut number: u64, place: &mut Digits) -> &[u8] {
+fn decimal(mut number: u64, place: &mut Digits) -> &[u8] {
     let mut start = MAX_DIGITS;
     while number >= 100 {
         start -= 2;
