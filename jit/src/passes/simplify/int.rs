@@ -54,9 +54,11 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             Some(b.int2_wrap(Opcode::Iadd, x, negated, data.imm.wrap() & kept))
         }
         Opcode::Or => {
-            rotation(b, x, y).or_else(|| put_together(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty))
+            rotation(b, x, y).or_else(|| masked_parts(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty))
         }
-        Opcode::Iadd => put_together(b, x, y, ty).or_else(|| reassociate(b, data, x, y, ty)),
+        Opcode::Iadd => {
+            sum_of_parts(b, x, y).or_else(|| masked_parts(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty))
+        }
         Opcode::And | Opcode::Xor => reassociate(b, data, x, y, ty),
         Opcode::Isub => taken_away(b, x, y),
         Opcode::Shl | Opcode::Lshr | Opcode::Ashr => {
@@ -134,9 +136,9 @@ fn complement(b: &Builder<'_>, x: Value, y: Value) -> bool {
     rest(x, y) || rest(y, x)
 }
 
-/// A number from its parts: a difference and what was subtracted, a quotient and its remainder by a constant (both are 0 for the
-/// divisor 0), high and low bits.
-fn put_together(b: &mut Builder<'_>, x: Value, y: Value, ty: Type) -> Option<Value> {
+/// A number as the sum of its parts: a difference and what was subtracted, a quotient times a constant and the remainder (both are 0
+/// for the divisor 0).
+fn sum_of_parts(b: &Builder<'_>, x: Value, y: Value) -> Option<Value> {
     for (part, rest) in [(x, y), (y, x)] {
         if let Some(difference) = defined_by(b, rest, Opcode::Isub)
             && difference.args[1] == part
@@ -155,6 +157,11 @@ fn put_together(b: &mut Builder<'_>, x: Value, y: Value, ty: Type) -> Option<Val
             }
         }
     }
+    None
+}
+
+/// The bits of one number under two masks that have none in common: their union, which is also their sum.
+fn masked_parts(b: &mut Builder<'_>, x: Value, y: Value, ty: Type) -> Option<Value> {
     let (high, low) = (defined_by(b, x, Opcode::And)?, defined_by(b, y, Opcode::And)?);
     let (of, masks) = (high.args[0], [splat_bits(b, high.args[1])?, splat_bits(b, low.args[1])?]);
     if of != low.args[0] || masks[0] & masks[1] != 0 {
