@@ -71,6 +71,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
 struct Load {
     inst: Inst,
     block: Block,
+    /// The position in the block.
+    position: usize,
     pointer: Value,
     ty: Type,
     /// The address.
@@ -157,8 +159,8 @@ impl Search<'_> {
         let mut loads: Vec<Load> = Vec::new();
         for &block in data.blocks.iter().filter(|&&block| self.dom.dominates(block, latch)) {
             let always = exiting.iter().all(|&exit| self.dom.dominates(block, exit));
-            for &inst in func.layout.insts(block) {
-                loads.extend(self.load(&forms, (inst, block), always));
+            for (position, &inst) in func.layout.insts(block).iter().enumerate() {
+                loads.extend(self.load(&forms, (inst, block, position), always));
             }
         }
         if loads.len() > MAX_LOADS {
@@ -225,7 +227,12 @@ impl Search<'_> {
     }
 
     /// A plain load of memory that the loop does not change.
-    fn load(&self, forms: &LinearForms<'_>, (inst, block): (Inst, Block), always: bool) -> Option<Load> {
+    fn load(
+        &self,
+        forms: &LinearForms<'_>,
+        (inst, block, position): (Inst, Block, usize),
+        always: bool,
+    ) -> Option<Load> {
         let func = forms.func;
         let data = func.dfg.inst(inst);
         let (Opcode::Load, &Imm::Mem(mem @ MemInfo { volatile: false, .. })) = (data.op, &data.imm) else {
@@ -237,7 +244,7 @@ impl Search<'_> {
             return None;
         }
         let form = forms.of(pointer, Iteration::This)?;
-        Some(Load { inst, block, pointer, ty, form, always })
+        Some(Load { inst, block, position, pointer, ty, form, always })
     }
 }
 
@@ -286,8 +293,13 @@ impl Source<'_> {
         if is_kept {
             return Some(Choice::Kept);
         }
+        // What is chosen in place of a load of the next iteration has to be known before that load.
+        let is_late = |other: &Load| {
+            matches!(index, ChosenIndex::Next { .. }) && other.block == load.block && other.position >= load.position
+        };
         let same = |other: &&Load| {
-            other.inst != load.inst
+            !is_late(other)
+                && other.inst != load.inst
                 && other.ty == load.ty
                 && Some(&other.form) == form.as_ref()
                 && dom.dominates(other.block, at)
