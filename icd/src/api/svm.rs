@@ -1,5 +1,5 @@
-//! Shared virtual memory: allocation and freeing. What `cl_khr_unified_svm` adds is in [`super::unified_svm`]. Commands on pointers are in [`super::enqueue::pointer`], kernel arguments in
-//! [`super::kernel`].
+//! Shared virtual memory: allocation and freeing. What `cl_khr_unified_svm` adds is in [`super::unified_svm`]. Commands on pointers
+//! are in [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
 //!
 //! The device supports all kinds, up to fine-grained sharing of the whole address space with atomics
 //! ([`crate::caps::SVM_CAPABILITIES`]), so the rules for devices without support can never be violated.
@@ -27,7 +27,8 @@ pub fn alloc(context: Handle<Context>, flags: cl_svm_mem_flags, size: usize, ali
     // ... if flags contains CL_MEM_IMMUTABLE_EXT, or values specified in flags do not follow the rules, or are not valid
     ensure(flags & !(KERNEL_ACCESS | SVM) == 0, InvalidValue)?;
     ensure((flags & KERNEL_ACCESS).count_ones() <= 1, InvalidValue)?;
-    // ... if size is 0 (with cl_khr_unified_svm no error, but NULL all the same) or > CL_DEVICE_MAX_MEM_ALLOC_SIZE for any device in context
+    // ... if size is 0 (with cl_khr_unified_svm no error, but NULL all the same) or > CL_DEVICE_MAX_MEM_ALLOC_SIZE for any device
+    // in context
     // ... if alignment is not a power of two or cannot be supported
     let bytes = allocate(size, alignment)?;
 

@@ -81,7 +81,7 @@ fn alloc_and_ask() {
             assert_eq!(clSVMFreeWithPropertiesKHR(c, null(), 0, pointer), CL_SUCCESS);
             assert_eq!(clSVMFreeWithPropertiesKHR(c, null(), 0, pointer), CL_INVALID_VALUE);
         }
-        // No memory is no error.
+        // A size of 0 gives NULL without an error.
         let list = [DEVICE, device_word(), 0];
         let mut error = 1;
         assert!(clSVMAllocWithPropertiesKHR(c, list.as_ptr(), index as cl_uint, 0, &mut error).is_null());

@@ -1,26 +1,13 @@
 //! Prints floats, as C does: the standard library gives the digits, exactly and rounded to nearest. [`super::clib`] prints hexadecimal
 //! floats, infinities, NaNs and very long numbers.
 
-use std::fmt::{self, Write};
-
-use smallvec::SmallVec;
+use std::fmt::Write;
 
 use super::spec::{Conversion, Spec};
-use super::value::{Field, fill};
+use super::value::{Field, Text, fill};
 
 /// The most digits that are asked for here; with more, the C library prints.
 const MAX_PRECISION: usize = 1000;
-
-/// The text of a number, on the stack as long as it is short.
-#[derive(Default)]
-struct Text(SmallVec<[u8; 64]>);
-
-impl Write for Text {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
-    }
-}
 
 /// The text of a number without its sign.
 struct Parts<'a> {

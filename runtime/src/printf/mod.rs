@@ -1,8 +1,8 @@
 //! OpenCL C's `printf`: formats the calls and collects a launch's output.
 //!
 //! - `spec`: parses a format into conversion specifications;
-//! - `value`: prints one value by one specification, with `integer`, and `float` or, for floats that need more than its
-//!   arithmetic, `clib`: the C library;
+//! - `value`: prints one value by one specification, with `integer` and `float`; `clib`, the C library, prints the floats that
+//!   `float` does not (hexadecimal ones, infinities, NaNs);
 //! - `output`: what a launch has printed.
 //!
 //! The calling thread formats a call directly to the end of its part of the launch's output. The output is written when the launch

@@ -1,7 +1,8 @@
 //! What a launch has printed.
 //!
-//! Each of a launch's threads appends to a part of its own, so that threads do not wait for each other; threads that meet at a part
-//! take turns. A work-item's calls are in one part, in their order, because one thread executes its work-group.
+//! Each of a launch's threads appends to a part of its own, so that threads do not wait for each other. If there are more threads than
+//! parts, some share one, behind its lock. A work-item's calls are in one part, in their order, because one thread executes its
+//! work-group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;

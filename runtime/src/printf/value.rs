@@ -1,11 +1,25 @@
 //! Prints one value by one specification: dispatches to `integer`, `float` and `clib`; prints characters and strings.
 #![allow(unsafe_code, reason = "reads the kernel's strings")]
 
+use std::fmt::{self, Write};
+
 use clift_include::abi::{PrintfArg, PrintfArgKind};
+use smallvec::SmallVec;
 
 use super::spec::{Conversion, Spec};
 use super::{BUFFER_BYTES, FormatError, clib, float, integer};
 use crate::fault::access;
+
+/// The text of a number, on the stack as long as it is short.
+#[derive(Default)]
+pub(super) struct Text(pub(super) SmallVec<[u8; 64]>);
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
 
 /// The bytes of a value, if they are inside the call's data.
 #[inline]

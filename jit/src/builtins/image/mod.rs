@@ -5,7 +5,8 @@
 //! vectorized with the kernel, and accesses at consecutive coordinates become contiguous loads:
 //!
 //! - `coordinates.rs`: from coordinates to elements, by addressing and filter mode;
-//! - `texel.rs`: conversion between the bits of an element and a colour, by the format's layout; `grouped.rs`: elements that share bytes;
+//! - `texel.rs`: conversion between the bits of an element and a colour, by the format's layout; `grouped.rs`: elements that
+//!   share bytes;
 //! - `sample.rs`: reads; `store.rs`: writes.
 //!
 //! If an access may refer to several images (because a compiler merged two accesses), there is code for each of their formats,

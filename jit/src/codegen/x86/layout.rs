@@ -206,7 +206,7 @@ impl CodeLayout {
     }
 }
 
-/// The most bytes that a item takes.
+/// The most bytes that an item takes.
 fn long_bytes(item: LayoutItem) -> usize {
     match item {
         LayoutItem::Start(_) | LayoutItem::Loc(_) => 0,

@@ -60,7 +60,7 @@ pub(super) fn into(
                 let name = func.name.clone();
                 module.funcs[id] = func;
                 return Err(BuildError::Limit(format!(
-                    "`{name}` has more than {most_insts} instructions after inlining, for which a build has not enough memory"
+                    "`{name}` has more than {most_insts} instructions after inlining, the most that this machine builds in its memory and in minutes"
                 )));
             }
             let next = func.dfg.make_block();

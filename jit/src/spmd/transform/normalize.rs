@@ -45,11 +45,11 @@ pub(crate) struct NormalForm {
     /// Loops that execute several iterations at once, by their headers; see [`super::row_loops`].
     pub(crate) several: FxHashMap<Block, Several>,
     /// What [`Self::divergence`] has returned since the last change.
-    divergences: RefCell<Vec<(Packs, Rc<Divergence>)>>,
+    divergences: RefCell<Vec<(DivergenceKey, Rc<Divergence>)>>,
 }
 
 /// The packs for which divergence is analysed: their lanes, and whether they are whole.
-type Packs = (u32, bool);
+type DivergenceKey = (u32, bool);
 
 /// A loop that executes several iterations of another one at once.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl NormalForm {
     /// Divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::workgroup::Packing::whole). It is
     /// analysed once until the kernel changes.
     pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Rc<Divergence> {
-        let key: Packs = (lanes, whole);
+        let key: DivergenceKey = (lanes, whole);
         let analyze = || self.divergence_assuming(lanes, whole, &self.assumed);
         let known = self.divergences.borrow().iter().find(|(at, _)| *at == key).map(|(_, known)| known.clone());
         if let Some(known) = known {

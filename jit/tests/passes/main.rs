@@ -1,5 +1,7 @@
 //! Generated functions through every prefix of the pass lists: the verifier accepts each, the interpreter sees no difference.
 
+mod simplify;
+
 use arbitrary::{Result, Unstructured};
 use clift_jit::passes::{self, CLEAN, MINIMAL};
 use clift_kir::interp::{InterpOptions, Interpreter, Lanes, NoObserver, PreparedModule, SimMemory, load_globals};
@@ -778,97 +780,6 @@ fn recurrences(u: &mut Unstructured<'_>) -> Result<()> {
 fn check_one(module: &Module, func: Func, before: &Module, name: &str) {
     if let Err(errors) = verify::function(module, &module.funcs[func]) {
         panic!("after {name}: {errors}\nbefore:\n{}\nafter:\n{}", before.funcs[func], module.funcs[func]);
-    }
-}
-
-/// All bytes, extended, against the constants around which a comparison changes.
-#[test]
-fn comparisons_of_extended_bytes_keep_their_meaning() {
-    let constants =
-        [0, 1, 2, 127, 128, 129, 254, 255, 256, 257, -1, -2, -127, -128, -129, -256, 0x7fff_ffff, -0x8000_0000];
-    for op in [Opcode::Zext, Opcode::Sext] {
-        for (cond, constant) in CONDITIONS.into_iter().flat_map(|cond| constants.map(|constant| (cond, constant))) {
-            let mut func = Function::new("f", &[Type::I32]);
-            let entry = func.append_block();
-            let param = func.dfg.append_param(entry, Type::I32);
-            let mut b = Builder::at_end(&mut func, entry);
-            let byte = b.cast(Opcode::Itrunc, param, Type::I8);
-            let wide = b.cast(op, byte, Type::I32);
-            let (constant, zero, one) = (b.iconst(Type::I32, constant), b.iconst(Type::I32, 0), b.iconst(Type::I32, 1));
-            let holds = b.icmp(cond, wide, constant);
-            let holds = b.select(holds, one, zero);
-            b.ret(&[holds]);
-            let mut module = Module::default();
-            let func = module.funcs.push(func);
-            let before = module.clone();
-            passes::run(&mut module.funcs[func], &before.globals, &["simplify"], &mut |_, _| ());
-            for byte in 0..256 {
-                let [old, new] = [&before, &module].map(|module| call(module, func, &[byte]));
-                assert_eq!(old, new, "{byte}\n{before}\n{module}");
-            }
-        }
-    }
-}
-
-/// A function of two numbers, simplified, against itself.
-fn simplified(build: impl FnOnce(&mut Builder<'_>, Value, Value) -> Value) {
-    let mut func = Function::new("f", &[Type::I32]);
-    let entry = func.append_block();
-    let [x, y] = [0, 1].map(|_| func.dfg.append_param(entry, Type::I32));
-    let mut b = Builder::at_end(&mut func, entry);
-    let value = build(&mut b, x, y);
-    b.ret(&[value]);
-    let mut module = Module::default();
-    let func = module.funcs.push(func);
-    let before = module.clone();
-    passes::run(&mut module.funcs[func], &before.globals, &["simplify", "dce"], &mut |_, _| ());
-    if module.funcs[func].to_string() == before.funcs[func].to_string() {
-        return;
-    }
-    let numbers = [0, 1, 7, 100, 0x7fff_ffff, 0x8000_0000, 0xffff_fff3];
-    for (x, y) in numbers.into_iter().flat_map(|x| numbers.map(|y| (x, y))) {
-        let [old, new] = [&before, &module].map(|module| call(module, func, &[x, y]));
-        assert_eq!(old, new, "{x} and {y}\n{before}\n{module}");
-    }
-}
-
-/// All pairs of ops, with an operand in common or a constant: what is added may have been subtracted before.
-#[test]
-fn operands_in_common_keep_their_meaning() {
-    for (inner, outer) in BINARY.into_iter().flat_map(|inner| BINARY.map(|outer| (inner, outer))) {
-        for form in 0..16 {
-            simplified(|b, x, y| {
-                let operands = match form % 4 {
-                    0 => [x, y],
-                    1 => [y, x],
-                    2 => [x, b.iconst(Type::I32, 3)],
-                    _ => [x, b.iconst(Type::I32, -16)],
-                };
-                let value = b.int2(inner, operands[0], operands[1]);
-                let other = if form & 4 == 0 { x } else { y };
-                if form & 8 == 0 { b.int2(outer, value, other) } else { b.int2(outer, other, value) }
-            });
-        }
-    }
-}
-
-/// Two results of one number: quotients times the divisor with remainders, high bits with low bits.
-#[test]
-fn parts_of_a_number_keep_their_meaning() {
-    for (first, second) in BINARY.into_iter().flat_map(|first| BINARY.map(|second| (first, second))) {
-        for outer in [Opcode::Iadd, Opcode::Isub, Opcode::Or, Opcode::Xor, Opcode::And] {
-            simplified(|b, x, _| {
-                let three = b.iconst(Type::I32, 3);
-                let [quotient, remainder] = [first, second].map(|op| b.int2(op, x, three));
-                let product = b.int2(Opcode::Imul, quotient, three);
-                b.int2(outer, product, remainder)
-            });
-            simplified(|b, x, _| {
-                let [high, low] = [-16, 15].map(|mask| b.iconst(Type::I32, mask));
-                let (high, low) = (b.int2(first, x, high), b.int2(second, x, low));
-                b.int2(outer, high, low)
-            });
-        }
     }
 }
 
