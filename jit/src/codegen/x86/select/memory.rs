@@ -196,7 +196,17 @@ impl Selector<'_> {
         }
     }
 
+    /// The product of an index and a scale that no address mode has. Accesses to several fields of an element share it.
     fn scaled(&mut self, index: VReg, scale: u64) -> VReg {
+        if let Some(&product) = self.scaled.get(&(index, scale)) {
+            return product;
+        }
+        let product = self.multiplied(index, scale);
+        self.scaled.insert((index, scale), product);
+        product
+    }
+
+    fn multiplied(&mut self, index: VReg, scale: u64) -> VReg {
         if scale.is_power_of_two() {
             return self.g_digit(t::SHIFT_IMM, 4, OperandSize::S64, index, Some((scale.trailing_zeros().into(), 1)));
         }

@@ -91,6 +91,7 @@ pub(super) fn run(func: &Function, data: &ProgramData, level: Level) -> Selected
         masks: avx2::Masks::default(),
         high_multiplies: products::high_multiplies(func),
         products: FxHashMap::default(),
+        scaled: FxHashMap::default(),
         loads: FxHashMap::default(),
         writes: 0,
         kept: Vec::new(),
@@ -209,6 +210,8 @@ pub(super) struct Selector<'a> {
     high_multiplies: FxHashSet<products::Factors>,
     /// Products that the current block has computed so far; `true` for signed ones.
     products: FxHashMap<(products::Factors, bool), products::Products>,
+    /// Indices that the current block has multiplied by the size of an element so far: which index, and by what.
+    scaled: FxHashMap<(VReg, u64), VReg>,
     /// The loads of the current block whose values have one use.
     loads: FxHashMap<Value, loads::PlainLoad>,
     /// The instructions so far that may write memory.
@@ -266,6 +269,7 @@ impl<'a> Selector<'a> {
             self.pieces.clear();
             self.masks.enter_block();
             self.products.clear();
+            self.scaled.clear();
             self.loads.clear();
             self.current = self.targets[block];
             self.order.push(self.current);
