@@ -67,6 +67,8 @@ pub struct Config {
     pub symbols: SymbolReaders,
     /// `CLIFT_WIDTH`.
     pub width: Option<u32>,
+    /// `CLIFT_ROWS`.
+    pub rows: Option<u32>,
     /// `CLIFT_INLINE`.
     pub inline_limit: Option<usize>,
     /// `CLIFT_SPECIALIZE`.
@@ -291,6 +293,17 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_ROWS",
+        values: "1 | 2 | 4 | 8",
+        default: "chosen per kernel",
+        doc: "rows of a work-group that execute together, where a kernel has two dimensions",
+        takes_empty: false,
+        set: |config, value| {
+            config.rows = Some(number(value, |n: &u32| n.is_power_of_two() && *n <= 8)?);
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_INLINE",
         values: "a number of instructions",
         default: "40000",
@@ -425,6 +438,7 @@ impl Default for Config {
             watch: false,
             symbols: SymbolReaders::default(),
             width: None,
+            rows: None,
             inline_limit: None,
             specialize: SpecializeChoice::Auto,
             threads: None,

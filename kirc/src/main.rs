@@ -111,6 +111,9 @@ struct How {
     /// Lanes per pack, instead of the compiler's choice.
     #[arg(long)]
     width: Option<u32>,
+    /// Rows of a work-group that are executed together, instead of the compiler's choice.
+    #[arg(long)]
+    rows: Option<u32>,
     /// The most instructions of a kernel into which all functions are inlined.
     #[arg(long)]
     inline: Option<usize>,
@@ -148,6 +151,7 @@ impl How {
             backend,
             width: self.width,
             separate_args: true,
+            rows: self.rows,
             inline_limit: self.inline,
             opt_disable: self.opt_disable,
             dump,

@@ -25,6 +25,9 @@ pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     // Sizes and integer arguments of every launch are constants.
     ("constants", &[("CLIFT_SPECIALIZE", "always")]),
     ("constants-cranelift", &[("CLIFT_SPECIALIZE", "always"), ("CLIFT_BACKEND", "cranelift")]),
+    ("rows-1", &[("CLIFT_ROWS", "1")]),
+    ("rows-2", &[("CLIFT_ROWS", "2")]),
+    ("rows-4", &[("CLIFT_ROWS", "4")]),
     ("calls", &[("CLIFT_INLINE", "0")]),
     ("calls-x86-1", &[("CLIFT_INLINE", "0"), ("CLIFT_WIDTH", "1")]),
     ("calls-cranelift", &[("CLIFT_INLINE", "0"), ("CLIFT_BACKEND", "cranelift")]),

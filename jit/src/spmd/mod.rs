@@ -49,7 +49,7 @@ use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;
-use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups};
+use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{coalesced_row, observes_sub_groups};
@@ -125,7 +125,8 @@ pub fn narrower(
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
         Width::Packs(lanes, normal, versions, _) => {
-            maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?.0
+            let (made, _) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
+            maker.several_rows(made, lanes, machine)?
         }
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
@@ -182,6 +183,7 @@ fn make(
     };
     let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
+    let packed = maker.several_rows(packed, lanes, machine)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
@@ -293,10 +295,64 @@ impl Maker<'_> {
         passes::clean_widened(&mut widened, &self.module.globals, self.options, &mut verified);
         loop_counters::run(&mut widened);
         verified("loop_counters", &widened);
-        let packing = Packing { lanes, whole, groups: self.groups, one_row: rows == Rows::One };
+        let packing = Packing { lanes, whole, groups: self.groups, one_row: rows == Rows::One, rows: 1 };
         let (mut made, regions) = add_loops(self.module, self.kernel, self.options, &widened, packing, self.growth)?;
         made.widened = Some(widened);
         Ok((made, VectorizationReport { regions, groups: self.groups, ..report }))
+    }
+
+    /// The function with several rows of packs at once, if that is faster.
+    fn several_rows(&self, made: GroupFunction, lanes: u32, machine: &Machine) -> Result<GroupFunction, BuildError> {
+        let Some((rows, widened)) = made.widened.as_ref().and_then(|widened| self.rows_at_once(widened, machine)) else {
+            return Ok(made);
+        };
+        let packing = Packing { lanes, whole: true, groups: false, one_row: false, rows };
+        let regions = regions::Regions::new(&widened, self.growth);
+        if !regions.lockstep {
+            return Ok(made);
+        }
+        let (several, _) = loops_around(self.module, self.kernel, self.options, packing, &regions, Some(&made.func))?;
+        let resources = several.resources.max(made.resources);
+        Ok(GroupFunction { widened: Some(widened), resources, private_bytes: made.private_bytes, ..several })
+    }
+
+    /// How many rows of packs are executed at once, and their code.
+    fn rows_at_once(&self, widened: &Function, machine: &Machine) -> Option<(u32, Function)> {
+        let options = self.options;
+        let allowed = |rows: u32| {
+            self.kernel.required_local_size.is_none_or(|[_, y, _]| y.is_multiple_of(rows.into()))
+        };
+        let insts: usize = widened.layout.blocks().iter().map(|&block| widened.layout.insts(block).len()).sum();
+        if self.groups
+            || options.opt_disable
+            || !options.checks.is_empty()
+            || insts > cost::rows::MAX_INSTS
+            || !uses_other_dimensions(widened)
+        {
+            return None;
+        }
+        let together = |rows: u32| {
+            let mut func = unroll_and_jam::run(widened, rows)?;
+            verified(self.module)("unroll_and_jam", &func);
+            passes::clean_widened(&mut func, &self.module.globals, options, &mut verified(self.module));
+            Some(func)
+        };
+        if let Some(rows) = options.rows {
+            return (rows > 1 && allowed(rows)).then(|| together(rows)).flatten().map(|func| (rows, func));
+        }
+        let mut best = None;
+        let mut least = cost::rows::GAIN * cost::rows::of(widened, machine).throughput;
+        for rows in cost::rows::ROWS {
+            let Some(func) = allowed(rows).then(|| together(rows)).flatten() else { break };
+            let cost = cost::rows::of(&func, machine);
+            let each = cost.throughput / f64::from(rows);
+            if !cost.fits || each > least {
+                break;
+            }
+            least = each;
+            best = Some((rows, func));
+        }
+        best
     }
 }
 
@@ -310,9 +366,21 @@ fn add_loops(
     growth: regions::Growth,
 ) -> Result<(GroupFunction, usize), BuildError> {
     let regions = regions::Regions::new(func, growth);
-    let context = context::ContextLayout::new(&regions, packing)?;
-    let locals = env::LocalLayout::new(module, &regions)?;
-    let func = loops::build(module, kernel, options, packing, &regions, &context, &locals);
+    loops_around(module, kernel, options, packing, &regions, None)
+}
+
+/// As [`add_loops`], around the regions of a kernel. `row_by_row` is as in [`loops::build`].
+fn loops_around(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    packing: Packing,
+    regions: &regions::Regions,
+    row_by_row: Option<&Function>,
+) -> Result<(GroupFunction, usize), BuildError> {
+    let context = context::ContextLayout::new(regions, packing)?;
+    let locals = env::LocalLayout::new(module, regions)?;
+    let func = loops::build(module, kernel, options, packing, regions, &context, &locals, row_by_row);
     let resources = Resources {
         arg_block_bytes: kernel.arg_block_bytes,
         local_bytes: locals.bytes,

@@ -327,13 +327,15 @@ fn with_unit<T>(
 /// The kernel compiler's options that do not come from the application.
 fn compiler_options() -> Options {
     let config = config();
-    let (backend, width, checks, inline_limit) = (config.backend, config.width, config.checks, config.inline_limit);
+    let (backend, width, rows) = (config.backend, config.width, config.rows);
+    let (checks, inline_limit) = (config.checks, config.inline_limit);
     // Reports name arguments.
     let arg_info = !checks.is_empty();
     Options {
         backend,
         width,
         checks,
+        rows,
         inline_limit,
         arg_info,
         dump: config.dumps(),

@@ -4,6 +4,7 @@
 mod locality;
 pub(crate) mod recurrence;
 pub(crate) mod register_pressure;
+pub(crate) mod rows;
 pub(crate) mod throughput;
 pub(crate) mod tiles;
 pub(crate) mod width;

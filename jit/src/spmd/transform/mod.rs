@@ -1,5 +1,5 @@
-//! Rewrites that make a kernel easier to vectorize. All but [`loop_counters`] work on the code of one work-item, which stays that
-//! of one work-item; [`loop_counters`] simplifies the code of a pack.
+//! Rewrites that make a kernel easier to vectorize. Most work on the code of one work-item, which stays that of one
+//! work-item; [`loop_counters`] and [`unroll_and_jam`] work on the code of a pack.
 
 pub(crate) mod index_widening;
 pub(crate) mod loop_counters;
@@ -12,5 +12,6 @@ pub(crate) mod row_loops;
 pub(crate) mod single_item_groups;
 pub(crate) mod superwords;
 pub(crate) mod transposed_items;
+pub(crate) mod unroll_and_jam;
 pub(crate) mod versioning;
 pub(crate) mod yields;

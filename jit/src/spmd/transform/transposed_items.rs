@@ -58,7 +58,7 @@ pub(crate) fn kernel(kernel: &KernelData, exchange: Exchange) -> KernelData {
 }
 
 /// Whether a query's answer depends on the order of work-items or dimensions.
-fn depends_on_order(query: QueryOp) -> bool {
+pub(crate) fn depends_on_order(query: QueryOp) -> bool {
     match query {
         QueryOp::GlobalLinearId
         | QueryOp::LocalLinearId

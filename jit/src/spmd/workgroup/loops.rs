@@ -23,6 +23,7 @@ mod round_robin;
 mod values;
 
 use clift_kir::analysis::{Cfg, Frontiers};
+use clift_kir::clone::BodyCloner;
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::ops::Opcode;
 use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
@@ -37,16 +38,19 @@ use super::env::{GroupEnv, Levels, LocalLayout};
 use super::regions::{Region, RegionId, Regions};
 use crate::Options;
 use crate::spmd::class::{Class, class};
+use crate::spmd::transform::unroll_and_jam;
 
-/// Makes the group function of a kernel that has been cut into regions and whose scratch arena has been laid out.
-pub(crate) fn build(
-    module: &Module,
+/// Makes the group function of a kernel that has been cut into regions and whose scratch arena has been laid out. `row_by_row` is the
+/// one for groups whose rows are not a multiple of those that are executed together.
+pub(crate) fn build<'a>(
+    module: &'a Module,
     kernel: &KernelData,
     options: &Options,
     packing: Packing,
-    regions: &Regions,
-    context: &ContextLayout,
-    locals: &LocalLayout,
+    regions: &'a Regions,
+    context: &'a ContextLayout,
+    locals: &'a LocalLayout,
+    row_by_row: Option<&'a Function>,
 ) -> Function {
     let mut env = GroupEnv::new(module, kernel, options, packing, context, locals);
     let next_group = env.out.dfg.make_block();
@@ -84,6 +88,7 @@ pub(crate) fn build(
         placeholders: FxHashMap::default(),
         stores: Vec::new(),
         loaded: FxHashMap::default(),
+        row_by_row,
     };
     loops.groups();
     for id in 0..regions.list.len() {
@@ -133,6 +138,8 @@ struct Loops<'a> {
     stores: Vec<(Inst, RegionId, u64)>,
     /// Values that regions have loaded from context slots.
     loaded: FxHashMap<(RegionId, u64), Value>,
+    /// The group function for groups whose rows are not a multiple of those that are executed together.
+    row_by_row: Option<&'a Function>,
 }
 
 /// A region that is being copied.
@@ -183,7 +190,18 @@ impl<'a> Loops<'a> {
         let mut b = self.env.at(entry);
         let end = b.int2(Opcode::Iadd, first, count);
         let some = b.icmp(IntCond::Ne, count, zero);
-        b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
+        match self.row_by_row {
+            None => drop(b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]))),
+            Some(func) => {
+                let rest = self.rows_beyond_multiple();
+                let together = self.env.out.append_block();
+                let by_row = self.copy_function(func);
+                let mut b = self.env.at(entry);
+                b.switch(rest, vec![(0, BlockCall::new(together, &[]))], BlockCall::new(by_row, &[]));
+                b.switch_to(together);
+                b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
+            }
+        }
         self.reset_round_robin(group);
         self.env.at(group).jump(self.enter[0], &[]);
         let id = self.env.out.dfg.params(group)[0];
@@ -201,6 +219,46 @@ impl<'a> Loops<'a> {
         b.switch_to(done);
         b.ret(&[]);
         // `finish` appends `next_group` and `done` at the end.
+    }
+
+    /// The rows of a group beyond a multiple of those that are executed together.
+    fn rows_beyond_multiple(&mut self) -> Value {
+        let (size, mask) =
+            (self.env.group_size(unroll_and_jam::DIMENSION), self.env.int(i64::from(self.packing.rows) - 1));
+        let entry = self.env.entry;
+        self.env.at(entry).int2(Opcode::And, size, mask)
+    }
+
+    /// Copies another group function of the kernel, and returns where it begins.
+    fn copy_function(&mut self, func: &Function) -> Block {
+        let out = &mut self.env.out;
+        let mut cloner = BodyCloner::new(func);
+        let Some(first) = func.layout.entry() else { unreachable!("broken invariant: no blocks") };
+        let params = out.dfg.params(self.env.entry).to_vec();
+        for (&old, &new) in func.dfg.params(first).iter().zip(&params) {
+            cloner.set_value(old, new);
+        }
+        let begin = out.dfg.make_block();
+        cloner.set_block(first, begin);
+        let blocks: Vec<(Block, Block)> = func
+            .layout
+            .blocks()
+            .iter()
+            .map(|&block| (block, if block == first { begin } else { cloner.block(out, block) }))
+            .collect();
+        for (block, copy) in blocks {
+            out.layout.append_block(copy);
+            if func.layout.is_cold(block) {
+                out.layout.set_cold(copy);
+            }
+            for &inst in func.layout.insts(block) {
+                let new = cloner.inst(out, inst, func.dfg.inst(inst).clone());
+                out.locs[new] = func.locs[inst];
+                out.layout.append_inst(copy, new);
+            }
+        }
+        cloner.finish(out);
+        begin
     }
 
     /// Makes the block that continues with the lowest region that a work-item waits for.
@@ -553,8 +611,12 @@ impl<'a> Loops<'a> {
             let Some(id) = body.levels.ids[usize::from(dim)] else { continue };
             let after = self.env.out.append_block();
             let header = body.levels.blocks[usize::from(dim)];
-            let step = if dim == 0 { i64::from(self.packing.lanes) } else { 1 };
-            let (step, size) = (self.env.int(step), self.env.loop_size(dim));
+            let step = match dim {
+                0 => self.packing.lanes,
+                unroll_and_jam::DIMENSION => self.packing.rows,
+                _ => 1,
+            };
+            let (step, size) = (self.env.int(step.into()), self.env.loop_size(dim));
             let mut b = self.env.at(at);
             let next = b.int2(Opcode::Iadd, id, step);
             let more = b.icmp(IntCond::Ult, next, size);

@@ -24,12 +24,14 @@ pub(crate) struct Packing {
     pub(crate) groups: bool,
     /// Whether the work-items of a group form one row, in the order of their local linear ids.
     pub(crate) one_row: bool,
+    /// Rows of work-items whose packs are executed together.
+    pub(crate) rows: u32,
 }
 
 impl Packing {
     /// One work-item per pack; `groups` as in [`Packing::groups`].
     pub(crate) fn one(groups: bool) -> Packing {
-        Packing { lanes: 1, whole: true, groups, one_row: false }
+        Packing { lanes: 1, whole: true, groups, one_row: false, rows: 1 }
     }
 }
 
