@@ -56,6 +56,8 @@ pub struct Kernel {
     /// Whether it is faster in work-groups that are tiles, short along x and tall along y: some of its accesses are contiguous
     /// along y only.
     pub prefers_tiles: bool,
+    /// Rows of a work-group that are executed together, if their number is a multiple of it; 1 for one after the other.
+    pub rows: u32,
     /// Whether it makes requests of device-side enqueue.
     pub enqueues: bool,
     /// Whether [`Kernel::entry`] must not be launched if the kernel writes memory of one pointer argument that is also memory of another

@@ -71,6 +71,8 @@ pub struct Demands {
     pub exchange: Option<Exchange>,
     /// Whether groups should be tiles, because some accesses are contiguous along y only.
     pub tiles: bool,
+    /// Rows that the kernel's code executes together, if those of a group are a multiple of it.
+    pub rows: u64,
 }
 
 /// Checks a request in the order of the specification and completes it: a missing local size is chosen.
@@ -145,6 +147,7 @@ fn chosen_local(dims: u32, global: &[u64; 3], demands: &Demands) -> Result<[u64;
         preferred_multiple: demands.preferred_multiple,
         workers: demands.workers,
         tiles: demands.tiles,
+        rows: demands.rows,
         non_uniform: !demands.uniform,
     };
     // Dimensions that the launch does not have cannot be rows.
@@ -184,6 +187,7 @@ mod tests {
         workers: 4,
         exchange: None,
         tiles: false,
+        rows: 1,
     };
 
     fn request(dims: u32, global: [u64; 3], local: Option<[u64; 3]>) -> Request {

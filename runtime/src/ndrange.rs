@@ -192,6 +192,8 @@ pub struct LocalSizeLimits {
     pub workers: u64,
     /// Whether groups should be tiles, because some accesses are contiguous along y only.
     pub tiles: bool,
+    /// Rows that the kernel's code executes together, if those of a group are a multiple of it.
+    pub rows: u64,
     /// Whether the kernel allows smaller last groups.
     pub non_uniform: bool,
 }
@@ -244,6 +246,9 @@ const TILE_ROWS: [u64; 3] = [16, 8, 4];
 /// The most work-items of a tile along y.
 const TILE_COLUMN: u64 = 32;
 
+/// The time of rows that are executed together, relative to one after the other.
+const ROWS_TOGETHER: f64 = 0.7;
+
 /// Largest local size considered in a dimension.
 const SEARCH_MAX: u64 = 4096;
 
@@ -262,7 +267,13 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
     local[0] = tile.unwrap_or(1);
     for d in usize::from(tile.is_some())..(dims as usize).min(3) {
         let items = local.iter().product::<u64>();
-        let longest = if tile.is_some() { TILE_COLUMN } else { SEARCH_MAX };
+        let longest = match tile {
+            Some(_) => TILE_COLUMN,
+            None if d == 0 && dims > 1 && limits.rows > 1 && global_size[1].is_multiple_of(limits.rows) => {
+                (COMFORTABLE_ITEMS / limits.rows).max(limits.preferred_multiple)
+            }
+            None => SEARCH_MAX,
+        };
         let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(longest);
         let mut best = (f64::INFINITY, 1);
         let mut consider = |size: u64| {
@@ -308,6 +319,9 @@ fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSize
     let groups: f64 = (0..dims).map(|d| global_size[d].div_ceil(local[d]) as f64).product();
     let packs = local[0].div_ceil(limits.preferred_multiple.max(1)) as f64 * (local[1] * local[2]) as f64;
     let mut time = (groups / workers).ceil() * (packs + 1.0);
+    if limits.rows > 1 && local[1].is_multiple_of(limits.rows) {
+        time *= ROWS_TOGETHER;
+    }
     // The fewer groups, the worse the load balance.
     time *= 1.0 + workers / (8.0 * groups);
     let items = local.iter().product::<u64>() as f64;
@@ -333,6 +347,7 @@ mod tests {
             preferred_multiple: 8,
             workers,
             tiles: false,
+            rows: 1,
             non_uniform,
         }
     }
@@ -434,6 +449,20 @@ mod tests {
         assert_eq!(choose_local_size(1, [1 << 20, 1, 1], &tiles)[0], 256);
     }
 
+    #[test]
+    fn rows_are_executed_together() {
+        let rows = LocalSizeLimits { rows: 4, ..limits(2, false) };
+        let [x, y, _] = choose_local_size(2, [1024, 1024, 1], &rows);
+        assert!(x >= 16 && y.is_multiple_of(4), "{x} {y}");
+        // No number of rows that divides the launch's is a multiple.
+        let odd = [1024, 1023, 1];
+        assert_eq!(choose_local_size(2, odd, &rows), choose_local_size(2, odd, &limits(2, false)));
+        assert_eq!(
+            choose_local_size(1, [1 << 20, 1, 1], &rows),
+            choose_local_size(1, [1 << 20, 1, 1], &limits(2, false))
+        );
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -446,9 +475,12 @@ mod tests {
             preferred_multiple in 1u64..=64,
             workers in 1u64..=64,
             tiles in any::<bool>(),
+            rows in 0u32..4,
             non_uniform in any::<bool>(),
         ) {
-            let limits = LocalSizeLimits { max_group_items, max_item_sizes, preferred_multiple, workers, tiles, non_uniform };
+            let rows = 1 << rows;
+            let limits =
+                LocalSizeLimits { max_group_items, max_item_sizes, preferred_multiple, workers, tiles, rows, non_uniform };
             let local = choose_local_size(dims, global, &limits);
             prop_assert_eq!(local, choose_local_size(dims, global, &limits));
             let items = product(local).expect("it is small");

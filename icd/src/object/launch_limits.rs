@@ -32,5 +32,6 @@ pub fn demands(kernel: &clift_jit::Kernel, uniform: bool, workers: usize, limits
         workers: workers as u64,
         exchange: kernel.specializations.as_ref().and_then(|all| all.preferred_exchange()),
         tiles: kernel.prefers_tiles,
+        rows: u64::from(kernel.rows),
     }
 }

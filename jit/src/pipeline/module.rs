@@ -117,6 +117,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 private_bytes: needs.private_bytes,
                 has_barrier: needs.has_barrier,
                 prefers_tiles: tiles,
+                rows: needs.report.rows.unwrap_or(1),
                 enqueues: enqueues[number],
                 assumes_separate_args: assumes_separate_args[number],
                 specializations,

@@ -126,7 +126,7 @@ pub fn narrower(
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
         Width::Packs(lanes, normal, versions, _) => {
             let (made, _) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
-            maker.several_rows(made, lanes, machine)?
+            maker.several_rows(made, lanes, machine)?.0
         }
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
@@ -183,10 +183,11 @@ fn make(
     };
     let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
-    let packed = maker.several_rows(packed, lanes, machine)?;
+    let (packed, rows) = maker.several_rows(packed, lanes, machine)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
+    report.rows = rows;
     Ok(GroupFunctions { general, packed: Some(packed), one_row, report, costs })
 }
 
@@ -301,27 +302,32 @@ impl Maker<'_> {
         Ok((made, VectorizationReport { regions, groups: self.groups, ..report }))
     }
 
-    /// The function with several rows of packs at once, if that is faster.
-    fn several_rows(&self, made: GroupFunction, lanes: u32, machine: &Machine) -> Result<GroupFunction, BuildError> {
-        let Some((rows, widened)) = made.widened.as_ref().and_then(|widened| self.rows_at_once(widened, machine)) else {
-            return Ok(made);
+    /// The function with several rows of packs at once and their number, if that is faster.
+    fn several_rows(
+        &self,
+        made: GroupFunction,
+        lanes: u32,
+        machine: &Machine,
+    ) -> Result<(GroupFunction, Option<u32>), BuildError> {
+        let Some((rows, widened)) = made.widened.as_ref().and_then(|widened| self.rows_at_once(widened, machine))
+        else {
+            return Ok((made, None));
         };
         let packing = Packing { lanes, whole: true, groups: false, one_row: false, rows };
         let regions = regions::Regions::new(&widened, self.growth);
         if !regions.lockstep {
-            return Ok(made);
+            return Ok((made, None));
         }
         let (several, _) = loops_around(self.module, self.kernel, self.options, packing, &regions, Some(&made.func))?;
         let resources = several.resources.max(made.resources);
-        Ok(GroupFunction { widened: Some(widened), resources, private_bytes: made.private_bytes, ..several })
+        let private_bytes = made.private_bytes;
+        Ok((GroupFunction { widened: Some(widened), resources, private_bytes, ..several }, Some(rows)))
     }
 
     /// How many rows of packs are executed at once, and their code.
     fn rows_at_once(&self, widened: &Function, machine: &Machine) -> Option<(u32, Function)> {
         let options = self.options;
-        let allowed = |rows: u32| {
-            self.kernel.required_local_size.is_none_or(|[_, y, _]| y.is_multiple_of(rows.into()))
-        };
+        let allowed = |rows: u32| self.kernel.required_local_size.is_none_or(|[_, y, _]| y.is_multiple_of(rows.into()));
         let insts: usize = widened.layout.blocks().iter().map(|&block| widened.layout.insts(block).len()).sum();
         if self.groups
             || options.opt_disable
@@ -380,7 +386,7 @@ fn loops_around(
 ) -> Result<(GroupFunction, usize), BuildError> {
     let context = context::ContextLayout::new(regions, packing)?;
     let locals = env::LocalLayout::new(module, regions)?;
-    let func = loops::build(module, kernel, options, packing, regions, &context, &locals, row_by_row);
+    let func = loops::build(module, kernel, options, packing, regions, (&context, &locals), row_by_row);
     let resources = Resources {
         arg_block_bytes: kernel.arg_block_bytes,
         local_bytes: locals.bytes,

@@ -4,7 +4,7 @@
 //! registers, and enough of the instructions serve several rows.
 
 use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, UseCounts};
-use clift_kir::ops::{OpClass, MemoryOp};
+use clift_kir::ops::{MemoryOp, OpClass};
 use clift_kir::{Block, Elem, Function, Inst, Opcode, Type, Value};
 use rustc_hash::FxHashSet;
 
@@ -70,7 +70,8 @@ impl Model<'_> {
     /// Vector registers that a value takes.
     fn registers(&self, value: Value) -> u32 {
         let ty = self.func.dfg.ty(value);
-        let is_const = || self.func.dfg.def_inst(value).is_some_and(|inst| self.func.dfg.inst(inst).op == Opcode::Const);
+        let is_const =
+            || self.func.dfg.def_inst(value).is_some_and(|inst| self.func.dfg.inst(inst).op == Opcode::Const);
         let vector = ty.is_vector() && ty.elem != Elem::B1;
         if (vector || ty.elem.is_float()) && !is_const() { self.parts(ty) } else { 0 }
     }
@@ -90,7 +91,9 @@ impl Model<'_> {
             // A broadcast is an operand in memory.
             OpClass::Lane(_) if data.op == Opcode::Splat => 0.0,
             OpClass::Memory(MemoryOp::Gather | MemoryOp::Scatter) => THROUGHPUTS.scattered * lanes,
-            OpClass::Memory(MemoryOp::AtomicRmw | MemoryOp::AtomicCmpxchg | MemoryOp::AtomicStore) => THROUGHPUTS.atomic,
+            OpClass::Memory(MemoryOp::AtomicRmw | MemoryOp::AtomicCmpxchg | MemoryOp::AtomicStore) => {
+                THROUGHPUTS.atomic
+            }
             OpClass::Memory(_) => ACCESS * own.max(1.0),
             OpClass::Call(_) => THROUGHPUTS.call,
             OpClass::Float(_) if matches!(data.op, Opcode::Fdiv | Opcode::Sqrt) => THROUGHPUTS.divide_estimate * own,

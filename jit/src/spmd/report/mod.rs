@@ -28,6 +28,8 @@ pub struct VectorizationReport {
     pub rejected_lanes: Option<u32>,
     /// Whether packs are made of neighbouring work-groups, of one work-item each.
     pub groups: bool,
+    /// Rows of a work-group whose packs are executed together, if there are several and their number is a multiple of it.
+    pub rows: Option<u32>,
     /// Regions: pieces of the kernel between barriers.
     pub regions: usize,
     /// Barriers of the work-group.

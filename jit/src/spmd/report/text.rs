@@ -27,6 +27,9 @@ impl fmt::Display for VectorizationReport {
         if self.groups {
             write!(f, " (each a work-group of one work-item)")?;
         }
+        if let Some(rows) = self.rows {
+            write!(f, ", {rows} rows of a work-group together")?;
+        }
         for Remark { lines, text, .. } in self.remarks() {
             write!(f, "\n  {}{text}", at(&lines))?;
         }

@@ -201,8 +201,15 @@ pub(super) fn compare(what: &str, module: &Module, options: &Options, growth: Gr
     for width in options.width.map_or(WIDTHS.to_vec(), |width| vec![width]) {
         let options = Options { width: Some(width), ..options.clone() };
         compare_at(&format!("{what}, {width} lanes"), module, &options, growth, launches);
+        for &(_, rows) in ROWS.iter().filter(|&&(with, _)| with == width) {
+            let options = Options { rows: Some(rows), ..options.clone() };
+            compare_at(&format!("{what}, {width} lanes, {rows} rows"), module, &options, growth, launches);
+        }
     }
 }
+
+/// Widths that are also tried with several rows at once, and how many.
+const ROWS: [(u32, u32); 2] = [(4, 2), (8, 4)];
 
 /// Lanes per pack that are tried for every kernel, unless the options ask for one width.
 const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];

@@ -9,6 +9,7 @@ mod growth;
 pub(crate) mod harness;
 mod index_widening;
 mod perlane;
+mod rows;
 mod single_item_groups;
 mod spin_loops;
 mod superwords;
@@ -135,8 +136,8 @@ pub(crate) fn launches(rng: &mut Rng, count: usize) -> Vec<Launch> {
             let work_dim = 1 + rng.below(3) as u32;
             let mut geometry = Geometry { work_dim, global_size: [1; 3], global_offset: [0; 3], local_size: [1; 3] };
             for d in 0..work_dim as usize {
-                geometry.local_size[d] = 1 + rng.below([7, 3, 2][d]);
-                geometry.global_size[d] = 1 + rng.below([17, 4, 3][d]);
+                geometry.local_size[d] = 1 + rng.below([7, 4, 2][d]);
+                geometry.global_size[d] = 1 + rng.below([17, 6, 3][d]);
                 geometry.global_offset[d] = rng.below(3);
             }
             // Every other launch has rows of whole packs.

@@ -43,22 +43,30 @@ const MUCH: usize = 4;
 /// Instructions of divergent paths that are few in any function.
 const FEW: usize = 12;
 
-/// Whether a query tells the row.
-fn is_row(query: QueryOp, imm: &Imm) -> bool {
-    matches!(query, QueryOp::LocalId | QueryOp::GlobalId) && *imm == Imm::Dim(DIMENSION)
+/// What is between the values that a query gives in neighbouring rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RowStep {
+    One,
+    /// The result of a query in dimension x.
+    Query(Opcode),
 }
 
-/// Whether an instruction is a query for the number of the row.
-fn is_row_query(func: &Function, inst: Inst) -> bool {
+/// What a query adds from row to row; `None` if it gives the same in all of them.
+fn row_step(func: &Function, inst: Inst) -> Option<RowStep> {
     let data = func.dfg.inst(inst);
-    matches!(class(data.op), Class::Query(query) if is_row(query, &data.imm))
+    match class(data.op) {
+        Class::Query(QueryOp::LocalId | QueryOp::GlobalId) if data.imm == Imm::Dim(DIMENSION) => Some(RowStep::One),
+        Class::Query(QueryOp::LocalLinearId) => Some(RowStep::Query(Opcode::LocalSize)),
+        Class::Query(QueryOp::GlobalLinearId) => Some(RowStep::Query(Opcode::GlobalSize)),
+        _ => None,
+    }
 }
 
-/// Whether an instruction gives the number of the row, perhaps with fewer bits.
-fn is_row_number(func: &Function, inst: Inst) -> bool {
+/// As [`row_step`], also of the narrowed number of a row.
+fn number_step(func: &Function, inst: Inst) -> Option<RowStep> {
     let data = func.dfg.inst(inst);
-    let of_query = |value: Value| func.dfg.def_inst(value).is_some_and(|def| is_row_query(func, def));
-    is_row_query(func, inst) || data.op == Opcode::Itrunc && of_query(data.args[0])
+    let narrowed = (data.op == Opcode::Itrunc).then(|| row_step(func, func.dfg.def_inst(data.args[0])?)).flatten();
+    narrowed.filter(|&step| step == RowStep::One).or_else(|| row_step(func, inst))
 }
 
 /// Makes the code of a pack that of the packs of so many rows that follow one another; the loop over rows gives the number of the
@@ -70,8 +78,19 @@ pub(crate) fn run(func: &Function, rows: u32) -> Option<Function> {
     to.inlined_calls.clone_from(&func.inlined_calls);
     to.next_barrier = func.next_barrier;
     to.noalias_args.clone_from(&func.noalias_args);
-    let slots = func.slots.iter().map(|(slot, &data)| (slot, (0..rows).map(|_| to.slots.push(data)).collect())).collect();
-    let jam = Jam { from: func, to, rows, dependence, slots, values: SecondaryMap::new(), blocks: SecondaryMap::new(), equal: Vec::new(), equal_here: SmallVec::new() };
+    let slots =
+        func.slots.iter().map(|(slot, &data)| (slot, (0..rows).map(|_| to.slots.push(data)).collect())).collect();
+    let jam = Jam {
+        from: func,
+        to,
+        rows,
+        dependence,
+        slots,
+        values: SecondaryMap::new(),
+        blocks: SecondaryMap::new(),
+        equal: Vec::new(),
+        equal_here: SmallVec::new(),
+    };
     Some(jam.function())
 }
 
@@ -153,11 +172,11 @@ impl Jam<'_> {
         let times = if self.dependence.is_once(self.from, inst) { 1 } else { self.rows };
         let results = self.from.dfg.results(inst);
         let mut copies: SmallVec<[ByRow; 1]> = results.iter().map(|_| ByRow::new()).collect();
-        if is_row_number(self.from, inst) {
+        if let Some(step) = number_step(self.from, inst) {
             // Sums with constants are recognized as equal more easily than narrowed sums.
             let data = self.data(inst, 0, |jam, value| jam.in_row(value, 0));
             let first = self.append(at, inst, data)[0];
-            let others = (1..self.rows).map(|row| self.number(at, first, row));
+            let others = (1..self.rows).map(|row| self.number(at, first, row, step));
             self.values[results[0]] = std::iter::once(first).chain(others).collect();
             return;
         }
@@ -189,18 +208,26 @@ impl Jam<'_> {
 
     /// Appends the copy of an instruction, and returns its results.
     fn append(&mut self, at: Block, inst: Inst, data: InstData) -> SmallVec<[Value; 1]> {
-        let types: SmallVec<[Type; 1]> = self.from.dfg.results(inst).iter().map(|&value| self.from.dfg.ty(value)).collect();
+        let types: SmallVec<[Type; 1]> =
+            self.from.dfg.results(inst).iter().map(|&value| self.from.dfg.ty(value)).collect();
         let mut b = Builder::at_end(&mut self.to, at);
         b.set_loc(self.from.locs[inst]);
         let copy = b.inst(data.op, &data.args, data.imm, &types);
         self.to.dfg.results(copy).iter().copied().collect()
     }
 
-    /// The number of a row that follows the first one: `first` plus their distance.
-    fn number(&mut self, at: Block, first: Value, row: u32) -> Value {
+    /// What a query gives in a row, from what it gives in the first one.
+    fn number(&mut self, at: Block, first: Value, row: u32, step: RowStep) -> Value {
         let ty = self.to.dfg.ty(first);
         let mut b = Builder::at_end(&mut self.to, at);
-        let distance = b.iconst(ty, row.into());
+        let row = b.iconst(ty, row.into());
+        let distance = match step {
+            RowStep::One => row,
+            RowStep::Query(size) => {
+                let size = b.query(size, 0);
+                b.int2(Opcode::Imul, size, row)
+            }
+        };
         b.int2(Opcode::Iadd, first, distance)
     }
 
@@ -254,9 +281,10 @@ impl Jam<'_> {
         let mut data = self.data(inst, 0, |jam, value| jam.in_row(value, 0));
         for call in data.imm.targets_mut() {
             let params = self.from.dfg.params(call.block);
-            let args = params.iter().zip(&call.args).flat_map(|(&param, &arg)| {
-                (0..self.copies(param)).map(move |row| (arg, row))
-            });
+            let args = params
+                .iter()
+                .zip(&call.args)
+                .flat_map(|(&param, &arg)| (0..self.copies(param)).map(move |row| (arg, row)));
             let args: Vec<Value> = args.map(|(arg, row)| self.in_row(arg, row)).collect();
             *call = BlockCall::new(self.together(call.block), &args);
         }
@@ -296,9 +324,10 @@ impl Jam<'_> {
             }
             at = join;
         }
-        let args = params.iter().enumerate().flat_map(|(place, &param)| {
-            joined[..self.copies(param) as usize].iter().map(move |of_row| of_row[place])
-        });
+        let args = params
+            .iter()
+            .enumerate()
+            .flat_map(|(place, &param)| joined[..self.copies(param) as usize].iter().map(move |of_row| of_row[place]));
         let args: Vec<Value> = args.collect();
         let join = self.together(paths.join);
         Builder::at_end(&mut self.to, at).jump(join, &args);
@@ -319,9 +348,9 @@ impl Jam<'_> {
         let copy = cloner.inst(&mut self.to, inst, data);
         self.to.locs[copy] = from.locs[inst];
         self.to.layout.append_inst(at, copy);
-        if row > 0 && is_row_query(from, inst) {
+        if let (1.., Some(step)) = (row, row_step(from, inst)) {
             let first = self.to.dfg.result(copy);
-            let value = self.number(at, first, row);
+            let value = self.number(at, first, row, step);
             cloner.set_value(from.dfg.result(inst), value);
         }
     }

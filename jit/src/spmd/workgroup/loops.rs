@@ -48,8 +48,7 @@ pub(crate) fn build<'a>(
     options: &Options,
     packing: Packing,
     regions: &'a Regions,
-    context: &'a ContextLayout,
-    locals: &'a LocalLayout,
+    (context, locals): (&'a ContextLayout, &'a LocalLayout),
     row_by_row: Option<&'a Function>,
 ) -> Function {
     let mut env = GroupEnv::new(module, kernel, options, packing, context, locals);

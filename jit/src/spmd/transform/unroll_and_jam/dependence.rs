@@ -5,7 +5,7 @@ use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Effects, Function, Imm, Inst, IntCond, MemInfo, Opcode, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-use super::{FEW, MUCH, is_row, is_row_query};
+use super::{FEW, MUCH, row_step};
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::transposed_items::depends_on_order;
 
@@ -29,7 +29,7 @@ fn times(func: &Function, inst: Inst) -> Option<Times> {
             Some(Times::ByOperands)
         }
         Class::SlotAddr => Some(Times::Each),
-        Class::Query(query) if is_row(query, &data.imm) => Some(Times::Each),
+        Class::Query(_) if row_step(func, inst).is_some() => Some(Times::Each),
         Class::Query(query) => (!depends_on_order(query)).then_some(Times::Once),
         Class::Load if volatile => Some(Times::Each),
         Class::Load => Some(Times::ByOperands),
@@ -87,8 +87,14 @@ impl RowDependence {
     /// `None` if the function can observe an order of work-items, or if paths do not meet as `if` statements do.
     pub(super) fn of(func: &Function) -> Option<RowDependence> {
         let cfg = Cfg::new(func);
-        let mut search =
-            Search { func, dom: DomTree::new(&cfg), post: DomTree::post(&cfg), cfg, values: EntitySet::new(), found: Vec::new() };
+        let mut search = Search {
+            func,
+            dom: DomTree::new(&cfg),
+            post: DomTree::post(&cfg),
+            cfg,
+            values: EntitySet::new(),
+            found: Vec::new(),
+        };
         while search.step()? {}
         search.finish()
     }
@@ -120,16 +126,8 @@ fn is_once(values: &EntitySet<Value>, func: &Function, inst: Inst) -> bool {
 /// What combines comparisons.
 const BOOLEAN: [Opcode; 4] = [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not];
 /// What may be between the number of a row and a comparison, or between a comparison and a branch.
-const LINEAR: [Opcode; 8] = [
-    Opcode::Iadd,
-    Opcode::Isub,
-    Opcode::Itrunc,
-    Opcode::Sext,
-    Opcode::Zext,
-    Opcode::Splat,
-    Opcode::Any,
-    Opcode::All,
-];
+const LINEAR: [Opcode; 8] =
+    [Opcode::Iadd, Opcode::Isub, Opcode::Itrunc, Opcode::Sext, Opcode::Zext, Opcode::Splat, Opcode::Any, Opcode::All];
 
 struct Search<'a> {
     func: &'a Function,
@@ -225,7 +223,7 @@ impl Search<'_> {
             let data = dfg.inst(inst);
             let compares = data.op == Opcode::Icmp && !matches!(data.imm, Imm::IntCond(IntCond::Eq | IntCond::Ne));
             let combines = BOOLEAN.contains(&data.op) && dfg.ty(value).is_bool();
-            if !(compares || combines || LINEAR.contains(&data.op) || is_row_query(self.func, inst)) {
+            if !(compares || combines || LINEAR.contains(&data.op) || row_step(self.func, inst).is_some()) {
                 return false;
             }
             work.extend(data.args.iter().copied());
