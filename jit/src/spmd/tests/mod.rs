@@ -9,6 +9,7 @@ mod growth;
 pub(crate) mod harness;
 mod index_widening;
 mod perlane;
+mod records;
 mod rows;
 mod single_item_groups;
 mod spin_loops;

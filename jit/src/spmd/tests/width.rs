@@ -463,3 +463,42 @@ kernel f0 args 16
         loops.iter().map(|(id, _)| trip_count::remainder(func, (cfg, dom, loops), id, |_| false)).collect();
     assert!(rests.contains(&Some(3.5)) && rests.contains(&None), "{rests:?}");
 }
+
+/// A loop in which each iteration waits for the one before has twice the lanes, also if vectors are stored behind it.
+#[test]
+fn recurrences_before_vectors_have_twice_the_lanes() {
+    let module = text::parse_module(
+        r#"
+function f0 "k" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: i64 = global_id 0
+    v2: i32 = itrunc v1
+    v3: f32 = stofp rte v2
+    v4: i32 = const 0
+    v5: i32 = const 1
+    v6: i32 = const 100
+    v7: f32 = const 0.5
+    jump b1(v4, v3)
+b1(v10: i32, v11: f32):
+    v12: f32 = fmul v11, v11
+    v13: f32 = fadd v12, v7
+    v14: f32 = fmul v13, v13
+    v15: f32 = fadd v14, v3
+    v16: i32 = iadd v10, v5
+    v17: b1 = icmp slt v16, v6
+    branch v17, b1(v16, v15), b2(v15)
+b2(v20: f32):
+    v21: f32x4 = splat v20
+    v22: ptr(global) = addr scale 16 v0, v1
+    store align 16 v22, v21
+    ret
+}
+kernel f0 args 8
+"#,
+    );
+    let module = module.unwrap_or_else(|e| panic!("{e}"));
+    let machine = Machine { register_bits: 512, registers: 32 };
+    let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine).unwrap();
+    assert_eq!(made.report.width, 32, "{}", made.report);
+}

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use super::normalize::NormalForm;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
-use crate::spmd::vectorize::widen::record_step;
+use crate::spmd::vectorize::widen::record_step_at_once;
 
 /// Loads of fewer fields than this are not merged.
 const MIN_LOADED_FIELDS: usize = 2;
@@ -270,7 +270,7 @@ impl FieldRecord {
             return record.into_iter().collect();
         }
         let near = match stride {
-            Some(stride) => record_step(stride, accessed(func, first).lane(), lanes).is_some(),
+            Some(stride) => record_step_at_once(stride, accessed(func, first).lane(), lanes).is_some(),
             None => divergence.has_known_distances(pointer),
         };
         if near || !apart {

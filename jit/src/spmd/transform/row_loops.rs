@@ -39,7 +39,7 @@ use self::reductions::Reduction;
 use super::normalize::{self, NormalForm, Several};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
-use crate::spmd::vectorize::widen::record_step;
+use crate::spmd::vectorize::widen::record_step_at_once;
 
 /// Iterations at once, for packs, of what longer pieces leave.
 const ITERATIONS: i64 = 4;
@@ -762,9 +762,9 @@ fn is_row(func: &Function, divergence: &Divergence, access: &Access, lanes: u32)
     }
     match divergence.shape(access.pointer) {
         Shape::Uniform(_) => false,
-        Shape::Affine { stride, .. } => record_step(stride, ty, lanes).is_none(),
+        Shape::Affine { stride, .. } => record_step_at_once(stride, ty, lanes).is_none(),
         Shape::Varying => match divergence.conditional(access.pointer) {
-            Some(on) => record_step(on.stride, ty, lanes).is_none(),
+            Some(on) => record_step_at_once(on.stride, ty, lanes).is_none(),
             None => !divergence.has_known_distances(access.pointer),
         },
     }

@@ -12,7 +12,7 @@ use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::{Bound, Check, Scope};
 use crate::spmd::report::Access;
-pub(crate) use records::record_step;
+pub(crate) use records::{record_step, record_step_at_once};
 
 /// OpenCL vectors of a pack stay in memory order if they have at most so many components in all, or if they have at most
 /// [`Type::MAX_LANES`] and nothing takes them apart.
@@ -450,7 +450,7 @@ impl Widener<'_> {
                 );
             }
             Pattern::Records(records)
-                if self.can_store_window(&records.window(self.width), pointer, mask) && !ty.is_vector() =>
+                if !ty.is_vector() && self.can_store_window(&records.window(self.width), pointer, mask) =>
             {
                 let pack = self.packs(value)[0];
                 self.store_window(&records.window(self.width), pack, element, mask);

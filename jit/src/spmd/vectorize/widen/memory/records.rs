@@ -1,7 +1,7 @@
 //! Accesses to records and to windows: one vector access and shuffles for what the lanes access side by side.
 
 use clift_kir::inst::{Imm, MemInfo};
-use clift_kir::{Opcode, Space, Type, Value};
+use clift_kir::{Elem, Opcode, Space, Type, Value};
 use smallvec::SmallVec;
 
 use crate::spmd::vectorize::widen::forms::Packs;
@@ -64,8 +64,17 @@ impl Window {
 }
 
 /// The distance in elements between the records of neighbouring lanes, if accesses of `ty` with such a stride are handled as
-/// records.
+/// records: those of all lanes at once, or those of each half of the lanes.
 pub(crate) fn record_step(stride: i64, ty: Type, width: u32) -> Option<u32> {
+    let in_halves = || {
+        let step = record_step_at_once(stride, ty, width / 2)?;
+        (ty.is_vector() && stride > 0 && step <= MAX_RECORD_ELEMENTS).then_some(step)
+    };
+    record_step_at_once(stride, ty, width).or_else(in_halves)
+}
+
+/// As [`record_step`], if those of all lanes are accessed at once.
+pub(crate) fn record_step_at_once(stride: i64, ty: Type, width: u32) -> Option<u32> {
     let bytes = i64::from(ty.elem.bytes());
     let step = u32::try_from((stride / bytes).unsigned_abs()).ok()?;
     let fits = stride % bytes == 0
@@ -161,8 +170,46 @@ impl Widener<'_> {
         apart && (own || mask.is_none() && lanes.iter().all(Option::is_some))
     }
 
+    /// Whether the records of all lanes are too long for one vector.
+    pub(super) fn is_in_halves(&self, records: Records) -> bool {
+        records.step * (self.width - 1) >= Type::MAX_LANES
+    }
+
+    /// Does something for each half of the lanes, with their records and their mask.
+    fn for_halves<T>(
+        &mut self,
+        records: Records,
+        elem: Elem,
+        mask: Mask,
+        mut access: impl FnMut(&mut Self, usize, Records, Mask) -> T,
+    ) -> [T; 2] {
+        let (whole, half) = (self.width, self.width / 2);
+        [0, 1].map(|number| {
+            let mask = mask.map(|mask| self.half(mask, number));
+            let bytes = i64::from(number as u32 * half * records.step * elem.bytes());
+            let start = if bytes == 0 { records.start } else { self.at().addr(records.start, None, 1, bytes) };
+            self.width = half;
+            let done = access(self, number, Records { start, ..records }, mask);
+            self.width = whole;
+            done
+        })
+    }
+
+    /// The first or second half of a pack's lanes.
+    fn half(&mut self, pack: Value, number: usize) -> Value {
+        let half = self.out.dfg.ty(pack).lanes() / 2;
+        let lanes: SmallVec<[u8; 64]> = (0..half).map(|lane| (number as u32 * half + lane) as u8).collect();
+        self.at().shuffle(pack, pack, &lanes)
+    }
+
     /// Loads records and deinterleaves them.
     pub(super) fn load_records(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Packs {
+        if self.is_in_halves(records) {
+            let [first, second] = self
+                .for_halves(records, ty.elem, mask, |this, _, records, mask| this.load_records(records, ty, mem, mask));
+            let lanes = self.concatenation(1);
+            return first.iter().zip(&second).map(|(&a, &b)| self.at().shuffle(a, b, &lanes)).collect();
+        }
         let Records { step, reversed, .. } = records;
         let loaded = self.load_whole(records, ty, mem, mask);
         if step == 1 && ty.lanes() == 1 {
@@ -202,7 +249,8 @@ impl Widener<'_> {
         if step == 1 {
             return mask;
         }
-        let none = self.mask_constant(false);
+        let ty = Type::B1.with_lanes(self.width);
+        let none = self.at().iconst(ty, 0);
         let lanes: SmallVec<[u8; 64]> =
             (0..count).map(|i| if i % step < components { (i / step) as u8 } else { self.width as u8 }).collect();
         self.at().shuffle(mask, none, &lanes)
@@ -210,7 +258,17 @@ impl Widener<'_> {
 
     /// Stores records without gaps.
     pub(super) fn store_records(&mut self, records: Records, value: Value, element: MemInfo, mask: Mask) {
-        let Records { start, step, reversed } = records;
+        if self.is_in_halves(records) {
+            let packs = self.packs(value);
+            let elem = self.out.dfg.ty(packs[0]).elem;
+            let halves = [0, 1].map(|number| packs.iter().map(|&pack| self.half(pack, number)).collect::<Packs>());
+            self.for_halves(records, elem, mask, |this, number, records, mask| {
+                let whole = this.interleave(&halves[number]);
+                this.store_interleaved_records(records, whole, element, mask);
+            });
+            return;
+        }
+        let reversed = records.reversed;
         let mut mask = mask;
         let flat = if self.is_flat(value) { self.flat(value) } else { None };
         let whole = if let Some(flat) = flat {
@@ -223,6 +281,11 @@ impl Widener<'_> {
             }
             self.interleave(&packs)
         };
+        self.store_interleaved_records(records, whole, element, mask);
+    }
+
+    fn store_interleaved_records(&mut self, records: Records, whole: Value, element: MemInfo, mask: Mask) {
+        let Records { start, step, .. } = records;
         let lanes = mask.map(|mask| self.spread_mask(mask, step, step, step * self.width));
         match lanes {
             None => drop(self.at().store(start, whole, element)),
