@@ -296,6 +296,14 @@ pub(crate) fn unroll_for_vectors(func: &mut Function, globals: &Globals) -> bool
 /// The order of the passes after work-items have become lanes. They reduce the values that a work-item's context has to keep.
 pub static WIDENED: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce"];
 
+/// The order of the passes after packs of several rows have been put together. They find what the rows share.
+static ROWS: &[&str] = &["simplify_cfg", "simplify", "addr", "gvn", "simplify", "dce"];
+
+/// Cleans up the code of packs of several rows. `after` is as in [`run`].
+pub(crate) fn clean_rows(func: &mut Function, globals: &Globals, after: &mut dyn FnMut(&str, &Function)) {
+    run(func, globals, ROWS, after);
+}
+
 /// Cleans up a function after its work-items have become lanes. `after` is as in [`run`].
 pub fn clean_widened(
     func: &mut Function,

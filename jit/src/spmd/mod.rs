@@ -328,11 +328,13 @@ impl Maker<'_> {
     fn rows_at_once(&self, widened: &Function, machine: &Machine) -> Option<(u32, Function)> {
         let options = self.options;
         let allowed = |rows: u32| self.kernel.required_local_size.is_none_or(|[_, y, _]| y.is_multiple_of(rows.into()));
+        let slot_bytes: u64 = widened.slots.values().map(|slot| slot.size).sum();
         let insts: usize = widened.layout.blocks().iter().map(|&block| widened.layout.insts(block).len()).sum();
         if self.groups
             || options.opt_disable
             || !options.checks.is_empty()
             || insts > cost::rows::MAX_INSTS
+            || slot_bytes > cost::rows::MAX_PRIVATE_BYTES
             || !uses_other_dimensions(widened)
         {
             return None;
@@ -340,23 +342,23 @@ impl Maker<'_> {
         let together = |rows: u32| {
             let mut func = unroll_and_jam::run(widened, rows)?;
             verified(self.module)("unroll_and_jam", &func);
-            passes::clean_widened(&mut func, &self.module.globals, options, &mut verified(self.module));
+            passes::clean_rows(&mut func, &self.module.globals, &mut verified(self.module));
             Some(func)
         };
         if let Some(rows) = options.rows {
             return (rows > 1 && allowed(rows)).then(|| together(rows)).flatten().map(|func| (rows, func));
         }
-        let mut best = None;
-        let mut least = cost::rows::GAIN * cost::rows::of(widened, machine).throughput;
+        let one = cost::rows::of(widened, machine).throughput;
+        let (mut best, mut least) = (None, cost::rows::GAIN * one);
         for rows in cost::rows::ROWS {
             let Some(func) = allowed(rows).then(|| together(rows)).flatten() else { break };
             let cost = cost::rows::of(&func, machine);
             let each = cost.throughput / f64::from(rows);
-            if !cost.fits || each > least {
+            if cost.fits && each <= least {
+                (best, least) = (Some((rows, func)), each);
+            } else if !cost.fits || each > cost::rows::PROMISING * one {
                 break;
             }
-            least = each;
-            best = Some((rows, func));
         }
         best
     }

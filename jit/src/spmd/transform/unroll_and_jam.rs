@@ -35,6 +35,9 @@ use smallvec::SmallVec;
 use self::dependence::{DivergentPaths, RowDependence};
 use crate::spmd::class::{Class, class};
 
+/// Bits of the global id of the last row of groups whose rows are executed together.
+pub(crate) const NUMBER_BITS: u32 = 31;
+
 /// The dimension along which rows follow one another.
 pub(crate) const DIMENSION: u8 = 1;
 
@@ -62,11 +65,22 @@ fn row_step(func: &Function, inst: Inst) -> Option<RowStep> {
     }
 }
 
-/// As [`row_step`], also of the narrowed number of a row.
+/// As [`row_step`], also of the number of a row that has been narrowed, and perhaps extended again. Where rows are executed together,
+/// their numbers fit [`NUMBER_BITS`].
 fn number_step(func: &Function, inst: Inst) -> Option<RowStep> {
     let data = func.dfg.inst(inst);
-    let narrowed = (data.op == Opcode::Itrunc).then(|| row_step(func, func.dfg.def_inst(data.args[0])?)).flatten();
-    narrowed.filter(|&step| step == RowStep::One).or_else(|| row_step(func, inst))
+    let operand = || func.dfg.def_inst(*data.args.first()?);
+    let is_narrowed = |inst: Inst| {
+        let data = func.dfg.inst(inst);
+        let wide = data.op == Opcode::Itrunc && func.dfg.ty(func.dfg.result(inst)).elem.bits() > NUMBER_BITS;
+        let number = || func.dfg.def_inst(data.args[0]).and_then(|def| row_step(func, def));
+        wide && number() == Some(RowStep::One)
+    };
+    let extends = matches!(data.op, Opcode::Sext | Opcode::Zext);
+    if is_narrowed(inst) || extends && operand().is_some_and(is_narrowed) {
+        return Some(RowStep::One);
+    }
+    row_step(func, inst)
 }
 
 /// Makes the code of a pack that of the packs of so many rows that follow one another; the loop over rows gives the number of the

@@ -373,7 +373,7 @@ impl<'a> GroupEnv<'a> {
     }
 
     /// The global id of the group's first work-item in a dimension.
-    fn origin(&mut self, dim: u8) -> Value {
+    pub(crate) fn origin(&mut self, dim: u8) -> Value {
         self.memoize(LevelKey::Origin(dim), |env| {
             let origin = env.group_origin(dim);
             let offset = env.field(field!(global_offset, dim), Type::I64);

@@ -192,11 +192,11 @@ impl<'a> Loops<'a> {
         match self.row_by_row {
             None => drop(b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]))),
             Some(func) => {
-                let rest = self.rows_beyond_multiple();
+                let by_row_only = self.takes_rows_only();
                 let together = self.env.out.append_block();
                 let by_row = self.copy_function(func);
                 let mut b = self.env.at(entry);
-                b.switch(rest, vec![(0, BlockCall::new(together, &[]))], BlockCall::new(by_row, &[]));
+                b.branch(by_row_only, BlockCall::new(by_row, &[]), BlockCall::new(together, &[]));
                 b.switch_to(together);
                 b.branch(some, BlockCall::new(group, &[first]), BlockCall::new(done, &[]));
             }
@@ -220,12 +220,20 @@ impl<'a> Loops<'a> {
         // `finish` appends `next_group` and `done` at the end.
     }
 
-    /// The rows of a group beyond a multiple of those that are executed together.
-    fn rows_beyond_multiple(&mut self) -> Value {
-        let (size, mask) =
-            (self.env.group_size(unroll_and_jam::DIMENSION), self.env.int(i64::from(self.packing.rows) - 1));
+    /// Whether the groups are executed row by row: their rows are not a multiple of those that are executed together, or have numbers
+    /// of too many bits.
+    fn takes_rows_only(&mut self) -> Value {
+        let size = self.env.group_size(unroll_and_jam::DIMENSION);
+        let first = self.env.origin(unroll_and_jam::DIMENSION);
+        let mask = self.env.int(i64::from(self.packing.rows) - 1);
+        let (zero, most) = (self.env.int(0), self.env.int(1 << unroll_and_jam::NUMBER_BITS));
         let entry = self.env.entry;
-        self.env.at(entry).int2(Opcode::And, size, mask)
+        let mut b = self.env.at(entry);
+        let beyond = b.int2(Opcode::And, size, mask);
+        let not_multiple = b.icmp(IntCond::Ne, beyond, zero);
+        let end = b.int2(Opcode::Iadd, first, size);
+        let too_large = b.icmp(IntCond::Ugt, end, most);
+        b.int2(Opcode::Or, not_multiple, too_large)
     }
 
     /// Copies another group function of the kernel, and returns where it begins.

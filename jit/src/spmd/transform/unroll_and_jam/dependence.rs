@@ -9,6 +9,9 @@ use super::{FEW, MUCH, row_step};
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::transposed_items::depends_on_order;
 
+/// The most blocks between a branch that depends on the row and the beginning of its loop, in the dominator tree.
+const MAX_CLIMB: usize = 16;
+
 /// How often an instruction is executed for several rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Times {
@@ -55,6 +58,8 @@ pub(super) struct DivergentPaths {
     pub(super) blocks: Vec<Block>,
     /// Where they meet.
     pub(super) join: Block,
+    /// Whether they begin before a loop that rows leave after different numbers of iterations, not with the branch.
+    is_loop: bool,
     /// Whether the blocks are also there for all rows together.
     pub(super) together: bool,
 }
@@ -155,10 +160,14 @@ impl Search<'_> {
             }
             let last = func.layout.terminator(block)?;
             let divergent = func.dfg.inst(last).args.iter().any(|&arg| self.values.contains(arg));
-            if divergent && !self.found.iter().any(|paths| paths.at == block) {
-                let paths = self.paths_from(block)?;
-                changed |= self.choose_by_row(&paths);
-                self.found.push(paths);
+            let is_found = |paths: &DivergentPaths| paths.at == block || paths.is_loop && paths.blocks.contains(&block);
+            if divergent && !self.found.iter().any(is_found) {
+                let paths = self.paths_around(block)?;
+                changed = true;
+                match self.found.iter_mut().find(|other| other.at == paths.at) {
+                    Some(other) => other.is_loop = true,
+                    None => self.found.push(paths),
+                }
             }
             for target in func.dfg.targets(last) {
                 for (&param, &arg) in func.dfg.params(target.block).iter().zip(&target.args) {
@@ -168,7 +177,24 @@ impl Search<'_> {
                 }
             }
         }
+        for index in 0..self.found.len() {
+            changed |= self.choose_by_row(index);
+        }
         Some(changed)
+    }
+
+    /// The paths from a branch to where they meet. If there is a way back to the branch, they begin before the loop.
+    fn paths_around(&self, branch: Block) -> Option<DivergentPaths> {
+        let mut at = branch;
+        for _ in 0..MAX_CLIMB {
+            if let Some(paths) = self.paths_from(at)
+                && (at == branch || paths.blocks.contains(&branch))
+            {
+                return Some(DivergentPaths { is_loop: at != branch, ..paths });
+            }
+            at = self.dom.parent(at)?;
+        }
+        None
     }
 
     /// The paths from a branch to where they meet.
@@ -187,20 +213,20 @@ impl Search<'_> {
             work.extend(self.cfg.succs(block));
         }
         let blocks = self.cfg.rpo().iter().copied().filter(|&block| inside.contains(block)).collect();
-        Some(DivergentPaths { at, blocks, join, together: false })
+        Some(DivergentPaths { at, blocks, join, is_loop: false, together: false })
     }
 
-    /// What the block where paths meet gets depends on the row, if it is not the same from all of them.
-    fn choose_by_row(&mut self, paths: &DivergentPaths) -> bool {
-        let func = self.func;
+    /// What the block where paths meet gets depends on the row, if they compute it, or if it is not the same from all of them.
+    fn choose_by_row(&mut self, number: usize) -> bool {
+        let (func, paths) = (self.func, &self.found[number]);
         let mut changed = false;
         for (place, &param) in func.dfg.params(paths.join).iter().enumerate() {
             let from = paths.blocks.iter().copied().chain([paths.at]);
             let lasts = from.filter_map(|block| func.layout.terminator(block));
             let calls = lasts.flat_map(|last| func.dfg.targets(last)).filter(|call| call.block == paths.join);
-            let mut args = calls.map(|call| call.args[place]);
-            let first = args.next();
-            if args.any(|arg| Some(arg) != first) {
+            let args: Vec<Value> = calls.map(|call| call.args[place]).collect();
+            let same = args.iter().all(|&arg| arg == args[0] && !paths.defines(func, arg));
+            if !same {
                 changed |= self.values.insert(param);
             }
         }
@@ -240,7 +266,7 @@ impl Search<'_> {
         let mut found = std::mem::take(&mut self.found);
         for paths in &mut found {
             let own = count(&paths.blocks);
-            paths.together = own > FEW && own > all / MUCH && self.is_border_test(paths.at);
+            paths.together = !paths.is_loop && own > FEW && own > all / MUCH && self.is_border_test(paths.at);
             if !paths.together {
                 only_by_row.extend(paths.blocks.iter().copied());
             }
