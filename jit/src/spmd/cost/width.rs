@@ -1,9 +1,9 @@
 //! Chooses the number of lanes of a pack.
 //!
 //! A pack is a sub-group, so the sub-group queries report this number as well. Programs that use sub-groups are written for
-//! those of other processors, which have eight work-items at least: they keep a table in the values of a sub-group, and read past
-//! its end if there are fewer. So such kernels have [`LEAST_SUB_GROUP`] lanes at least, whatever these cost, unless they must
-//! have one.
+//! those of other processors, which have eight work-items at least, most often 32: they keep a table in the values of a sub-group, and
+//! read past its end if there are fewer, or reduce a work-group of 32 work-items as one sub-group. So such kernels have 32 lanes
+//! on machines with long registers, and [`LEAST_SUB_GROUP`] at least on others, whatever these cost, unless they must have one.
 
 use std::rc::Rc;
 
@@ -63,6 +63,8 @@ impl RowLengths {
 const SQUARE_ROW: u32 = 16;
 /// The fewest lanes of packs that the kernel can observe as sub-groups.
 pub(crate) const LEAST_SUB_GROUP: u32 = 8;
+/// The same on machines with long registers: many programs take a work-group of 32 work-items for one sub-group.
+const LEAST_LONG_SUB_GROUP: u32 = 32;
 /// Kernels with more instructions are not tried with twice the usual lanes.
 const MAX_INSTS_DOUBLED: usize = 1000;
 /// Kernels with more instructions take too long to compile as packs.
@@ -122,7 +124,11 @@ impl Width {
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new), false);
         }
         let element_bits = dominant_element_bits(&normal);
-        let least = if sub_groups { LEAST_SUB_GROUP } else { 1 };
+        let least = match (sub_groups, machine.register_bits > Machine::COMMON.register_bits) {
+            (true, true) => LEAST_LONG_SUB_GROUP,
+            (true, false) => LEAST_SUB_GROUP,
+            (false, _) => 1,
+        };
         let lanes = machine.usual_lanes(element_bits).max(least);
         if let Some(read) = spin_loops::find_blocking_read(&normal, &normal.divergence(lanes, false)) {
             let line = match read.loc.line {

@@ -502,3 +502,29 @@ kernel f0 args 8
     let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine).unwrap();
     assert_eq!(made.report.width, 32, "{}", made.report);
 }
+
+/// Programs take a work-group of 32 work-items for one sub-group.
+#[test]
+fn sub_groups_have_the_size_that_programs_expect() {
+    let module = text::parse_module(
+        r#"
+function f0 "k" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: i64 = global_id 0
+    v2: i32 = sub_group_local_id
+    v3: ptr(global) = addr scale 4 v0, v1
+    store align 4 v3, v2
+    ret
+}
+kernel f0 args 8
+"#,
+    );
+    let module = module.unwrap_or_else(|e| panic!("{e}"));
+    let lanes = |register_bits| {
+        let machine = Machine { register_bits, registers: 16 };
+        let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine);
+        made.unwrap().report.width
+    };
+    assert_eq!([128, 256, 512].map(lanes), [8, 32, 32]);
+}
