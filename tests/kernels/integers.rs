@@ -1,4 +1,4 @@
-//! Integer functions of extensions: dot products of bytes, bit fields.
+//! Integer functions of extensions: dot products of bytes, bit fields, arithmetic that tells an overflow.
 
 use clift_tests::kernel::{Case, Need};
 use clift_tests::values::spread;
@@ -122,10 +122,67 @@ fn cut_and_extended() -> Case {
     })
 }
 
+/// Arithmetic that tells an overflow, of operands of one type and of several.
+fn overflows() -> Case {
+    fn edge(seed: u64, i: usize) -> u64 {
+        let edges = [0, 1, u64::MAX, 1 << 63, (1 << 63) - 1, 1 << 32, 0xffff_ffff, 1 << 31, 0x7fff_ffff, (1 << 33) - 1];
+        if i < 100 { edges[if seed.is_multiple_of(2) { i % 10 } else { i / 10 }] } else { spread(seed, i) >> (i % 64) }
+    }
+    Case::new(
+        "integers::overflows",
+        "#define OF(k, T, call) { T r; bool o = call; out[8 * i + k] = (long)r; over |= o << k; }
+        kernel void t(global const ulong *a, global const ulong *b, global long *out, global int *overs) {
+            size_t i = get_global_id(0);
+            long x = a[i], y = b[i];
+            int over = 0;
+            OF(0, long, __builtin_add_overflow(x, y, &r));
+            OF(1, long, __builtin_ssubll_overflow(x, y, &r));
+            OF(2, long, __builtin_mul_overflow(x, y, &r));
+            OF(3, ulong, __builtin_umull_overflow(x, y, &r));
+            OF(4, uint, __builtin_usub_overflow(x, y, &r));
+            OF(5, int, __builtin_smul_overflow(x, y, &r));
+            OF(6, short, __builtin_sub_overflow((uint)x, (int)y, &r));
+            OF(7, int, __builtin_mul_overflow((uint)x, (uint)y, &r));
+            overs[i] = over;
+        }",
+    )
+    .input(|i| edge(0, i))
+    .input(|i| edge(1, i))
+    .expect(|i| results(edge(0, i), edge(1, i)).map(|(value, _)| value))
+    .expect(|i| {
+        let results = results(edge(0, i), edge(1, i));
+        (0..8).map(|k| i32::from(results[k].1) << k).sum::<i32>()
+    })
+}
+
+/// What `overflows` computes.
+fn results(x: u64, y: u64) -> [(i64, bool); 8] {
+    let (a, b) = (x as i64, y as i64);
+    let (c, d) = (x as u32, y as u32);
+    let sum = a.overflowing_add(b);
+    let difference = a.overflowing_sub(b);
+    let product = a.overflowing_mul(b);
+    let (unsigned, over) = x.overflowing_mul(y);
+    let (less, below) = c.overflowing_sub(d);
+    let (int, beyond) = (c as i32).overflowing_mul(d as i32);
+    let mixed = i64::from(c) - i64::from(d as i32);
+    let whole = u64::from(c) * u64::from(d);
+    [
+        sum,
+        difference,
+        product,
+        (unsigned as i64, over),
+        (less.into(), below),
+        (int.into(), beyond),
+        (i64::from(mixed as i16), i16::try_from(mixed).is_err()),
+        (i64::from(whole as i32), i32::try_from(whole).is_err()),
+    ]
+}
+
 fn wide(i: usize) -> u64 {
     spread(83, i)
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    vec![dots(), bit_fields(), clock(), cut_and_extended()]
+    vec![dots(), bit_fields(), clock(), cut_and_extended(), overflows()]
 }

@@ -28,6 +28,30 @@ fn components() -> Case {
     })
 }
 
+/// Halves of vectors of three, as places: the fourth lane is undefined when it is read, and left out when it is stored.
+fn halves_of_three() -> Case {
+    Case::new(
+        "vector::halves_of_three",
+        "kernel void t(global const int4 *a, global int4 *shared, global int4 *out) {
+            size_t i = get_global_id(0);
+            int3 v = a[i].xyz, w = v;
+            v.hi = (int2)(7, 8);
+            w.odd += v.even;
+            v.hi.x -= 2;
+            w.xzy.hi.x = 11;
+            v.odd.y = 12;
+            shared[i].w = 0;
+            global int3 *three = (global int3 *)&shared[i];
+            vstore3(v, 0, (global int *)three);
+            three->odd = w.hi;
+            out[i] = (int4)(w, v.hi.x);
+        }",
+    )
+    .input_n(GLOBAL * 4, value)
+    .expect(|i| [value(i * 4), value(i * 4 + 2), 5, 0])
+    .expect(|i| [value(i * 4), 11, value(i * 4 + 2), 5])
+}
+
 /// Parts of vector literals, also of types with a name of their own: what follows the brackets belongs to the literal.
 fn parts_of_literals() -> Case {
     Case::new(
@@ -297,6 +321,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(long_throughout());
     cases.extend([
         components(),
+        halves_of_three(),
         parts_of_literals(),
         dynamic_component(),
         shuffles(),

@@ -105,6 +105,8 @@ pub enum Lowering {
     Enqueue(EnqueueOp),
     /// `sub_group_named_barrier`'s functions.
     NamedBarrier(NamedBarrierOp),
+    /// `__builtin_add_overflow` and its kin, by the instruction that wraps around: two operands of one type and a pointer to the result.
+    Overflow(Op),
     /// `__builtin_unreachable` and `__builtin_trap`: control does not come here.
     Unreachable,
     /// `__builtin_assume`: the argument is true.
@@ -155,6 +157,7 @@ impl Lowering {
             | Lowering::Pipe(_)
             | Lowering::Enqueue(_)
             | Lowering::NamedBarrier(_)
+            | Lowering::Overflow(_)
             | Lowering::Unreachable
             | Lowering::Assume => None,
         }

@@ -124,7 +124,9 @@ impl FunctionEmitter<'_, '_> {
             }
             PlaceKind::Lanes(vector, lanes) => match self.place(vector) {
                 Target::Lanes(memory, outer) => {
-                    let lanes = lanes.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(0)).collect();
+                    let beyond = self.module.source.types.lanes(memory.ty).map_or(0, |(_, count)| count);
+                    let lanes =
+                        lanes.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(beyond)).collect();
                     Target::Lanes(memory, lanes)
                 }
                 target => {
@@ -365,7 +367,7 @@ impl FunctionEmitter<'_, '_> {
             Target::Memory(memory) => self.read_memory(memory),
             Target::Lanes(memory, lanes) => {
                 let vector = self.read_memory(memory);
-                self.swizzle(vector, lanes, ty)
+                self.swizzle(vector, memory.ty, lanes, ty)
             }
             Target::Lane(memory, index) => {
                 let vector = self.read_memory(memory);
@@ -418,6 +420,9 @@ impl FunctionEmitter<'_, '_> {
                 let vector = self.read_memory(memory);
                 let vector_type = self.module.type_id(memory.ty);
                 let merged = if let [lane] = lanes[..] {
+                    if lane >= count {
+                        return;
+                    }
                     self.op(Op::CompositeInsert, vector_type, &[value, vector, lane.into()])
                 } else {
                     let mut operands: SmallVec<[u32; 18]> = SmallVec::from_slice(&[vector, value]);
@@ -431,7 +436,8 @@ impl FunctionEmitter<'_, '_> {
             }
             // Others may write the other lanes at the same time.
             Target::Lanes(memory, lanes) => {
-                for (index, lane) in lanes.iter().enumerate() {
+                let Some((_, count)) = self.module.source.types.lanes(memory.ty) else { return };
+                for (index, lane) in lanes.iter().enumerate().filter(|(_, lane)| **lane < count) {
                     let Some((scalar, _)) = self.module.source.types.lanes(ty) else { return };
                     let element = self.module.scalar_type(scalar);
                     let part = match lanes.len() {

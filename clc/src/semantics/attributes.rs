@@ -1,8 +1,9 @@
 //! Attributes.
 
 use super::Checker;
+use crate::source::Span;
 use crate::syntax::ast::{Attribute, AttributeArgument, Expr, ExprKind};
-use crate::types::{Scalar, Ty, TypeKind};
+use crate::types::{AddressSpace, Scalar, Ty, TypeKind};
 
 /// What the attributes of a declaration say.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ pub(crate) struct Attributes {
     pub align: u32,
     /// `packed`
     pub packed: bool,
+    /// `address_space`: the one that its number means, and where it is written.
+    pub space: Option<(AddressSpace, Span)>,
     /// `ext_vector_type`: the number of lanes.
     pub vector: Option<i128>,
     /// `vector_size`: bytes.
@@ -42,7 +45,7 @@ pub(crate) struct Attributes {
     /// `pure` or `const`
     pub pure: bool,
     /// The first attribute that only kernels may have, and its name.
-    pub kernel_only: Option<(crate::source::Span, &'static str)>,
+    pub kernel_only: Option<(Span, &'static str)>,
 }
 
 impl Attributes {
@@ -50,6 +53,7 @@ impl Attributes {
     pub(crate) fn merge(&mut self, other: &Attributes) {
         self.align = self.align.max(other.align);
         self.packed |= other.packed;
+        self.space = other.space.or(self.space);
         self.vector = other.vector.or(self.vector);
         self.vector_bytes = other.vector_bytes.or(self.vector_bytes);
         self.overloadable |= other.overloadable;
@@ -120,6 +124,10 @@ const IGNORED: &[&str] = &[
     "used",
     "visibility",
 ];
+
+/// The address spaces by the numbers that `address_space` has for SPIR.
+const SPACES: [AddressSpace; 5] =
+    [AddressSpace::Private, AddressSpace::Global, AddressSpace::Constant, AddressSpace::Local, AddressSpace::Generic];
 
 impl Checker<'_, '_> {
     /// What attributes say. Unknown ones get a warning.
@@ -196,8 +204,13 @@ impl Checker<'_, '_> {
                 };
             }
             "address_space" => {
-                let text = "attribute 'address_space' is not supported: use 'global', 'constant', 'local' or 'private'";
-                self.error(attribute.span, text);
+                if let Some(number) = self.attribute_integer(attribute, 0) {
+                    let space = usize::try_from(number).ok().and_then(|number| SPACES.get(number));
+                    match space {
+                        Some(space) => result.space = Some((*space, attribute.span)),
+                        None => self.error(attribute.span, "the device has the address spaces 0 to 4 only"),
+                    }
+                }
             }
             "blocks" => self.error(attribute.span, "the __block storage type is not permitted"),
             other if IGNORED.contains(&other) => {}

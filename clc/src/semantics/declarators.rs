@@ -46,6 +46,9 @@ impl Checker<'_, '_> {
         let mut ty = specified.ty;
         let mut space = specified.space;
         let is_plain = declarator.parts.is_empty();
+        if is_plain {
+            self.set_space(&mut ty, &mut space, own.space);
+        }
         if let Some(lanes) = own.vector
             && is_plain
         {
@@ -64,10 +67,11 @@ impl Checker<'_, '_> {
         for (index, part) in declarator.parts.iter().enumerate() {
             match part {
                 DeclaratorPart::Pointer(qualifiers, list) => {
-                    self.attributes(list);
+                    let of_pointer = self.attributes(list);
                     ty = QualTy::plain(self.pointer_to(ty, space, span));
                     space = None;
                     self.qualify(&mut ty, &mut space, qualifiers, false, span);
+                    self.set_space(&mut ty, &mut space, of_pointer.space);
                 }
                 DeclaratorPart::BlockPointer(qualifiers) => {
                     ty = QualTy::plain(self.block_pointer_to(ty.ty, span));

@@ -109,6 +109,7 @@ impl Checker<'_, '_> {
         }
         let qualifiers = self.without_repeated_access(specifiers, ty);
         self.qualify(&mut ty, &mut space, &qualifiers, specifiers.is_pipe, specifiers.span);
+        self.set_space(&mut ty, &mut space, attributes.space);
         Specified { ty, space, attributes, is_auto }
     }
 
@@ -162,6 +163,27 @@ impl Checker<'_, '_> {
         }
     }
 
+    /// Puts objects of a type into an address space that a qualifier or an attribute names.
+    pub(crate) fn set_space(
+        &mut self,
+        ty: &mut QualTy,
+        space: &mut Option<(AddressSpace, Span)>,
+        written: Option<(AddressSpace, Span)>,
+    ) {
+        let Some((written, span)) = written else { return };
+        if written == AddressSpace::Generic && !self.has_generic() {
+            let text =
+                format!("OpenCL C version {} does not support the '__generic' type qualifier", self.version_text());
+            self.error(span, text);
+        }
+        match *space {
+            Some((one, _)) if one != written => self.error(span, "multiple address spaces specified for type"),
+            _ => {}
+        }
+        ty.quals.space = written;
+        *space = Some((written, span));
+    }
+
     /// Adds qualifiers to a type.
     pub(crate) fn qualify(
         &mut self,
@@ -185,19 +207,7 @@ impl Checker<'_, '_> {
         if qualifiers.is_atomic {
             ty.ty = self.atomic(ty.ty, span);
         }
-        if let Some((written, span)) = qualifiers.space {
-            if written == AddressSpace::Generic && !self.has_generic() {
-                let text =
-                    format!("OpenCL C version {} does not support the '__generic' type qualifier", self.version_text());
-                self.error(span, text);
-            }
-            match *space {
-                Some((one, _)) if one != written => self.error(span, "multiple address spaces specified for type"),
-                _ => {}
-            }
-            ty.quals.space = written;
-            *space = Some((written, span));
-        }
+        self.set_space(ty, space, qualifiers.space);
         if let Some((access, span)) = qualifiers.access {
             let name = match access {
                 Access::ReadOnly => "read_only",

@@ -415,7 +415,8 @@ pub enum PlaceKind {
     Index(Box<Place>, Box<Expr>),
     /// A member of a record, or of a union.
     Field(Box<Place>, u32),
-    /// Lanes of a vector. None repeats if it is stored to.
+    /// Lanes of a vector. None repeats if it is stored to. The fourth lane of a vector of three (`v.hi`) is undefined, and a store leaves
+    /// it out.
     Lanes(Box<Place>, Vec<u8>),
     /// One lane of a vector, by an index (`v[i]`).
     Lane(Box<Place>, Box<Expr>),

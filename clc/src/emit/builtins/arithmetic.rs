@@ -1,10 +1,10 @@
-//! Predicates, dot products, bit fields.
+//! Predicates, dot products, bit fields, arithmetic that tells an overflow.
 
 use smallvec::SmallVec;
 use spirv::{Capability, Op};
 
 use super::Call;
-use crate::builtins::ByteDot;
+use crate::builtins::{ByteDot, ext};
 use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
 use crate::types::Scalar;
@@ -80,5 +80,52 @@ impl FunctionEmitter<'_, '_> {
         }
         let ty = self.module.type_id(call.result);
         self.op(op, ty, &operands)
+    }
+
+    /// Arithmetic that stores the result, wrapped around to the type that the pointer points to, and tells whether it is another one
+    /// than without limits. The operands are of that type, or of one of 64 bits in which `op` is exact.
+    pub(super) fn overflow(&mut self, call: &Call<'_>, op: Op) -> Id {
+        let (left, right) = (call.value(0), call.value(1));
+        let (ty, truth) = (call.ty(0), self.module.bool_type());
+        let of = self.lanes_of(ty).0;
+        let Some(to) = self.pointee(call.ty(2)) else { return 0 };
+        let target = self.lanes_of(to.ty).0;
+        let id = self.module.type_id(ty);
+        let result = self.op(op, id, &[left, right]);
+        let stored = self.convert_lanes(result, (of, 1), (target, 1));
+        let align = self.natural_align(to.ty);
+        let memory = self.at_pointer(call.value(2), to, align);
+        self.write_memory(&memory, stored);
+        let zero = self.module.scalar(of, 0);
+        if to.ty != ty {
+            if target.bytes() == of.bytes() {
+                return self.op(Op::SLessThan, truth, &[result, zero]);
+            }
+            let again = self.convert_lanes(stored, (target, 1), (of, 1));
+            return self.op(Op::INotEqual, truth, &[again, result]);
+        }
+        match (op, of.is_signed()) {
+            (Op::IMul, signed) => {
+                let (number, beyond) = if signed {
+                    let last = self.module.scalar(of, u64::from(of.bytes()) * 8 - 1);
+                    (ext::S_MUL_HI, self.op(Op::ShiftRightArithmetic, id, &[result, last]))
+                } else {
+                    (ext::U_MUL_HI, zero)
+                };
+                let high = self.ext(number, id, &[left, right]);
+                self.op(Op::INotEqual, truth, &[high, beyond])
+            }
+            (Op::ISub, false) => self.op(Op::ULessThan, truth, &[left, right]),
+            (_, false) => self.op(Op::ULessThan, truth, &[result, left]),
+            (_, true) => {
+                // The sign is another one than both operands have, or than those of the difference would give.
+                let other = if op == Op::ISub { right } else { result };
+                let one = self.op(Op::BitwiseXor, id, &[left, other]);
+                let other = if op == Op::ISub { left } else { right };
+                let two = self.op(Op::BitwiseXor, id, &[other, result]);
+                let both = self.op(Op::BitwiseAnd, id, &[one, two]);
+                self.op(Op::SLessThan, truth, &[both, zero])
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | lowerings |
 //! |---|---|
-//! | `arithmetic.rs` | extended instructions, predicates, dot products, bit fields |
+//! | `arithmetic.rs` | extended instructions, predicates, dot products, bit fields, arithmetic that tells an overflow |
 //! | `conversions.rs` | `convert_` |
 //! | `work_items.rs` | built-in variables, the clock |
 //! | `sync.rs` | scopes and memory semantics, barriers, fences, address spaces |
@@ -131,6 +131,7 @@ pub(crate) fn call(
         Lowering::NamedBarrier(op) => emitter.named_barrier(call, op),
         Lowering::Pipe(op) => emitter.pipe(call, op),
         Lowering::Enqueue(op) => emitter.enqueue(call, op),
+        Lowering::Overflow(op) => emitter.overflow(call, op),
         Lowering::Unreachable => {
             emitter.end_block(Op::Unreachable, &[], &[]);
             0

@@ -89,7 +89,7 @@ impl FunctionEmitter<'_, '_> {
                 if self.module.source.types.lanes(vector.ty).is_some_and(|(_, count)| count == 1) {
                     return value;
                 }
-                self.swizzle(value, lanes, expr.ty)
+                self.swizzle(value, vector.ty, lanes, expr.ty)
             }
             ExprKind::Shuffle(left, right, lanes) => self.shuffle(left, right, lanes, expr),
             ExprKind::Field(record, field) => self.field_value(record, *field, expr.ty),

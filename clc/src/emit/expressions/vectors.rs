@@ -25,14 +25,18 @@ impl FunctionEmitter<'_, '_> {
         self.op(Op::CompositeConstruct, id, &values)
     }
 
-    /// Chosen lanes of a vector; a scalar for one.
-    pub(crate) fn swizzle(&mut self, vector: Id, lanes: &[u8], ty: Ty) -> Id {
+    /// Chosen lanes of a vector of type `from`; a scalar for one. Lanes that the vector does not have are undefined.
+    pub(crate) fn swizzle(&mut self, vector: Id, from: Ty, lanes: &[u8], ty: Ty) -> Id {
         let ty = self.module.type_id(ty);
+        let count = self.module.source.types.lanes(from).map_or(1, |(_, lanes)| lanes);
         if let [lane] = lanes {
+            if *lane >= count {
+                return self.module.undefined(ty);
+            }
             return self.op(Op::CompositeExtract, ty, &[vector, (*lane).into()]);
         }
         let mut operands: SmallVec<[u32; 18]> = SmallVec::from_slice(&[vector, vector]);
-        operands.extend(lanes.iter().map(|lane| u32::from(*lane)));
+        operands.extend(lanes.iter().map(|lane| if *lane < count { u32::from(*lane) } else { u32::MAX }));
         self.op(Op::VectorShuffle, ty, &operands)
     }
 

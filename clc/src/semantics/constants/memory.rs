@@ -71,8 +71,8 @@ impl Checker<'_, '_> {
             PlaceKind::Lanes(vector, chosen) => {
                 let (_, count) = self.module.types.lanes(vector.ty.ty)?;
                 let lanes = self.read_place(vector, depth)?.lanes(count)?;
-                let pick = |lane: &u8| lanes.get(usize::from(*lane)).copied();
-                Some(Constant::of_lanes(chosen.iter().map(pick).collect::<Option<_>>()?))
+                let pick = |lane: &u8| lanes.get(usize::from(*lane)).copied().unwrap_or(0);
+                Some(Constant::of_lanes(chosen.iter().map(pick).collect()))
             }
             PlaceKind::Lane(vector, index) => {
                 let (_, count) = self.module.types.lanes(vector.ty.ty)?;

@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use spirv::Op;
+
 use crate::builtins::{self, Environment, Lowering};
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
@@ -145,12 +147,43 @@ const SAME: &[&str] = &[
     "isunordered",
 ];
 
+/// The operations that tell an overflow: name between a type and `_overflow`, instruction.
+const OVERFLOWS: &[(&str, Op)] = &[("add", Op::IAdd), ("sub", Op::ISub), ("mul", Op::IMul)];
+
+/// The types of which they are: beginning and end of the name.
+const OVERFLOW_TYPES: &[(&str, &str, Scalar)] = &[
+    ("s", "", Scalar::Int),
+    ("s", "l", Scalar::Long),
+    ("s", "ll", Scalar::Long),
+    ("u", "", Scalar::UInt),
+    ("u", "l", Scalar::ULong),
+    ("u", "ll", Scalar::ULong),
+];
+
+/// The instruction of an operation that tells an overflow, and its type if the name says it: `smull_overflow`, `add_overflow`.
+fn overflow(short: &str) -> Option<(Op, Option<Scalar>)> {
+    let name = short.strip_suffix("_overflow")?;
+    if let Some((_, op)) = OVERFLOWS.iter().find(|row| row.0 == name) {
+        return Some((*op, None));
+    }
+    OVERFLOW_TYPES.iter().find_map(|(before, behind, scalar)| {
+        let name = name.strip_prefix(before)?;
+        let (_, op) = OVERFLOWS.iter().find(|(one, _)| name.strip_prefix(one) == Some(behind))?;
+        Some((*op, Some(*scalar)))
+    })
+}
+
 /// Beginnings of the names: all functions, and the atomic ones of OpenCL's types and of plain ones.
 const PREFIXES: &[&str] = &["__builtin_", "__opencl_atomic_", "__atomic_"];
 
 /// Whether a name is for a function of clang's.
 pub(super) fn is_name(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether a type is an integer, and not `bool`.
+fn is_whole_number(scalar: Scalar) -> bool {
+    scalar.is_integer() && scalar != Scalar::Bool
 }
 
 impl Checker<'_, '_> {
@@ -247,6 +280,9 @@ impl Checker<'_, '_> {
                 let unknown = if matches!(self.constant_integer(kind), Some(2 | 3)) { 0 } else { u64::MAX };
                 self.size_constant(unknown, expr.span)
             }
+            (_, [_, _, _]) if let Some((op, scalar)) = overflow(short) => {
+                self.overflow(short, op, scalar, values, expr)
+            }
             ("bswap16" | "bswap32" | "bswap64", [_]) => self.byte_swap(short, values, expr),
             ("inff" | "huge_valf", []) => self.scalar_constant(Scalar::Float, 0x7f80_0000, expr.span),
             ("inf" | "huge_val", []) => self.scalar_constant(Scalar::Double, 0x7ff0_0000_0000_0000, expr.span),
@@ -339,6 +375,41 @@ impl Checker<'_, '_> {
         }
         let value = self.call_newest(function, values, callee, expr);
         self.convert(value, ty)
+    }
+
+    /// `__builtin_add_overflow(left, right, &result)` and its kin: whether the result is not the one that its type has room for. `fixed` is
+    /// the type that the name says.
+    fn overflow(&mut self, short: &str, op: Op, fixed: Option<Scalar>, values: Vec<Expr>, expr: &ast::Expr) -> Expr {
+        let result = values.last().and_then(|pointer| self.pointee(pointer.ty));
+        let result = result.and_then(|to| self.scalar_of(to.ty)).filter(|scalar| is_whole_number(*scalar));
+        let operands = values.iter().take(2).map(|value| self.scalar_of(value.ty).filter(|one| is_whole_number(*one)));
+        let (Some(result), Some(operands)) = (result, operands.collect::<Option<Vec<Scalar>>>()) else {
+            let text = format!("'__builtin_{short}' needs two integers and a pointer to an integer");
+            self.error(expr.span, text);
+            return self.error_value(expr.span);
+        };
+        let fits = |from: &Scalar| {
+            *from == result || from.bytes() < result.bytes() && (!from.is_signed() || result.is_signed())
+        };
+        let of = match fixed {
+            Some(scalar) => scalar,
+            None if operands.iter().all(fits) => result,
+            // Exact: products of two unsigned numbers may need the last bit.
+            None if operands.iter().all(|scalar| scalar.bytes() <= 4) => {
+                let unsigned = op == Op::IMul && operands.iter().all(|scalar| !scalar.is_signed());
+                if unsigned { Scalar::ULong } else { Scalar::Long }
+            }
+            None => {
+                let text = format!("operands of '__builtin_{short}' must have 32 bits at most, or fit into the result");
+                self.error(expr.span, text);
+                return self.error_value(expr.span);
+            }
+        };
+        let ty = self.scalar_ty(of);
+        let convert = |(index, value): (usize, Expr)| if index < 2 { self.convert(value, ty) } else { value };
+        let values = values.into_iter().enumerate().map(convert).collect();
+        let truth = self.scalar_ty(Scalar::Bool);
+        Expr { kind: ExprKind::Builtin(Lowering::Overflow(op), values), ty: truth, span: expr.span }
     }
 
     /// The bytes of an integer in the other order: those of a vector of bytes.

@@ -257,9 +257,11 @@ impl Checker<'_, '_> {
             self.warning(name.span, "opencl-unsupported-rgba", message);
         }
         let ty = self.module.types.vector(scalar, chosen.len() as u8);
-        let whole: Option<Vec<u8>> = chosen.iter().copied().collect();
-        let Some(whole) = whole else {
-            // The fourth lane of a vector of three is undefined.
+        let is_whole = chosen.iter().all(Option::is_some);
+        // The fourth lane of a vector of three is one that it does not have.
+        let whole: Vec<u8> = chosen.iter().map(|lane| lane.unwrap_or(lanes)).collect();
+        if !is_whole && !matches!(base, Operand::Place(_)) {
+            // That lane is undefined.
             let value = self.value(base, expr.span);
             let ExprKind::Constant(_) = value.kind else {
                 let place = self.temporary(value);
@@ -276,14 +278,16 @@ impl Checker<'_, '_> {
             };
             let lanes: Vec<u8> = chosen.iter().map(|lane| lane.unwrap_or(0)).collect();
             return Operand::Value(self.make(ExprKind::Swizzle(Box::new(value), lanes), ty, expr.span));
-        };
+        }
         match base {
             Operand::Place(place) => {
                 let quals = place.ty.quals;
                 let kind = match place.kind {
                     // Components of components are components of the vector.
                     PlaceKind::Lanes(inner, outer) => {
-                        let composed = whole.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(0));
+                        let beyond = self.lanes(inner.ty.ty).map_or(0, |(_, count)| count);
+                        let composed =
+                            whole.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(beyond));
                         PlaceKind::Lanes(inner, composed.collect())
                     }
                     kind => PlaceKind::Lanes(Box::new(Place { kind, ..place }), whole),

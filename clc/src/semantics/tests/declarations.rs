@@ -245,3 +245,28 @@ fn predeclared_constants_are_there_from_2_0() {
         "1: error: use of undeclared identifier 'memory_order_seq_cst'",
     );
 }
+
+#[test]
+fn an_attribute_names_an_address_space_by_its_number() {
+    let declarations = "
+        #define SPACE(n) __attribute__((address_space(n)))
+        SPACE(2) int table[1] = {3};
+        kernel void k(SPACE(1) int *p, SPACE(3) int *q, global SPACE(1) int *same) {
+            SPACE(1) int *moved = p + 1;
+            int SPACE(3) *other = q;
+            global int *plain = moved;
+            plain = same;
+            local int *of_group = other;
+            global int *wrong = q;
+            SPACE(1) local int *both;
+            SPACE(9) int *unknown;
+            *moved = *of_group + table[0];
+        }";
+    expect(
+        V3_0,
+        declarations,
+        "10: error: initializing '__global int *' with an expression of type '__local int *' changes address space of pointer
+         11: error: multiple address spaces specified for type
+         12: error: the device has the address spaces 0 to 4 only",
+    );
+}

@@ -97,6 +97,10 @@ void g(float4 v, int4 r, int i, float2 w, float3 t, long l, double d) {
   v.s4 = 1; // error: vector component access exceeds type 'float4'
   v.xyzwx; // error: illegal vector component name 'xyzwx'
   w = t.hi;
+  t.hi = w.yx;
+  t.odd += t.even;
+  t.hi.x = t.xyz.odd.x++;
+  (t + t).hi = w; // error: expression is not assignable
 }
 "#,
     );
