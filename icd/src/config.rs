@@ -206,7 +206,7 @@ const VARIABLES: &[Variable] = &[
         doc: "what kernels check while they run; bugs are reported on stderr and to the context's callback. `memory`: accesses \
               outside of the object that the pointer belongs to, which are not performed; `uninit`: uses of local and private \
               memory that has not been written; `race`: accesses of several work-items of a group to the same memory that no \
-              barrier orders; `barrier`: barriers that not all work-items reach together",
+              barrier orders, and what `memory` reports; `barrier`: barriers that not all work-items reach together",
         takes_empty: false,
         set: |config, value| {
             let mut checks = Checks::default();

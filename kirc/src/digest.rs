@@ -12,7 +12,7 @@ use crate::input::Source;
 
 /// Prints a line for each function of each file: digest, bytes of code, file, function. A file that cannot be compiled has one
 /// line, with the reason.
-pub(crate) fn all(out: &mut impl Write, files: &[PathBuf], how: How) -> Result<ExitCode> {
+pub(crate) fn all(out: &mut impl Write, files: &[PathBuf], how: &How) -> Result<ExitCode> {
     // Where code and data of this process lie: 47 bits, the highest of which are set.
     let address = Regex::new(r"(?i)\$0x[57][0-9a-f]{11}\b")?;
     for file in files {
@@ -36,7 +36,7 @@ pub(crate) fn all(out: &mut impl Write, files: &[PathBuf], how: How) -> Result<E
 }
 
 /// Names and listings of a file's functions.
-fn functions(file: &Path, how: How) -> Result<Vec<(String, String)>> {
+fn functions(file: &Path, how: &How) -> Result<Vec<(String, String)>> {
     let log = Source::read(file)?.compile(&how.options(vec!["asm".to_owned()]))?.log;
     let mut functions: Vec<(String, String)> = Vec::new();
     for line in log.lines() {

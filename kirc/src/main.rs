@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clift_jit::testing::launch::{Launch, make};
-use clift_jit::{BackendChoice, Options, Program, pipeline};
+use clift_jit::{BackendChoice, Checks, Options, Program, pipeline};
 use clift_kir::testing::filetest::FileTest;
 use clift_kir::testing::run::RunCase;
 
@@ -103,7 +103,7 @@ enum Task {
 }
 
 /// How to compile.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone)]
 struct How {
     /// What executes the kernels.
     #[arg(long, value_enum, default_value = "auto")]
@@ -120,6 +120,17 @@ struct How {
     /// Only the passes that correctness needs, as with `-cl-opt-disable`.
     #[arg(long)]
     opt_disable: bool,
+    /// What kernels check while they run, separated by commas, as `CLIFT_CHECK`.
+    #[arg(long, value_delimiter = ',')]
+    check: Vec<CheckedClass>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckedClass {
+    Memory,
+    Uninit,
+    Race,
+    Barrier,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -139,7 +150,7 @@ enum Executor {
 
 impl How {
     /// The options of a build that prints `dump`.
-    fn options(self, dump: Vec<String>) -> Options {
+    fn options(&self, dump: Vec<String>) -> Options {
         let backend = match self.backend {
             Executor::Auto => BackendChoice::Auto,
             Executor::Skylake => BackendChoice::Skylake,
@@ -147,8 +158,15 @@ impl How {
             Executor::Cranelift => BackendChoice::Cranelift,
             Executor::Interp => BackendChoice::Interp,
         };
+        let has = |class: CheckedClass| self.check.contains(&class);
         Options {
             backend,
+            checks: Checks {
+                memory: has(CheckedClass::Memory),
+                uninit: has(CheckedClass::Uninit),
+                race: has(CheckedClass::Race),
+                barrier: has(CheckedClass::Barrier),
+            },
             width: self.width,
             separate_args: true,
             rows: self.rows,
@@ -164,10 +182,10 @@ fn main() -> ExitCode {
     let out = &mut std::io::stdout().lock();
     let done = match Arguments::parse().task {
         Task::Import { files, link, print } => import(out, &files, link, print),
-        Task::Compile { file, stages, times, how } => compile(out, &file, stages, times, how),
-        Task::Run { file, times, how } => run(out, &file, times, how),
+        Task::Compile { file, stages, times, how } => compile(out, &file, stages, times, &how),
+        Task::Run { file, times, how } => run(out, &file, times, &how),
         Task::Minimize { file, output, limit, command } => smaller(out, &file, output, limit, &command),
-        Task::Digest { files, how } => digest::all(out, &files, how),
+        Task::Digest { files, how } => digest::all(out, &files, &how),
         Task::Costs => costs::all(out).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
@@ -217,7 +235,7 @@ fn import(out: &mut impl Write, files: &[PathBuf], link: bool, print: bool) -> R
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn compile(out: &mut impl Write, file: &Path, mut stages: Vec<String>, times: u32, how: How) -> Result<ExitCode> {
+fn compile(out: &mut impl Write, file: &Path, mut stages: Vec<String>, times: u32, how: &How) -> Result<ExitCode> {
     let source = Source::read(file)?;
     stages.push(pipeline::REPORT.to_owned());
     let program = source.compile(&how.options(stages))?;
@@ -244,7 +262,7 @@ fn print_program(out: &mut impl Write, program: &Program) -> Result<()> {
     Ok(())
 }
 
-fn run(out: &mut impl Write, file: &Path, times: u32, how: How) -> Result<ExitCode> {
+fn run(out: &mut impl Write, file: &Path, times: u32, how: &How) -> Result<ExitCode> {
     let test = FileTest::load(file).map_err(|reason| anyhow!(reason))?;
     let module = test.module().map_err(|reason| anyhow!(reason))?;
     let program = make(module, &how.options(Vec::new())).map_err(|reason| anyhow!(reason))?;

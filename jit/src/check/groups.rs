@@ -1,61 +1,120 @@
-//! Races and barriers: calls of the launch's checker at accesses to shared memory, at barriers, and at the end of each work-item. The
-//! checker (`runtime/src/check/group.rs`) follows the work-items of a group.
+//! Races and barriers. Races are followed in shadow memory (`races`) if that is possible; otherwise the launch's checker is called at
+//! accesses to shared memory and at barriers, and follows the work-items of a group (`runtime/src/check/group.rs`). Calls at barriers, and
+//! at the end of each work-item, find divergent barriers, unless all work-items are known to pass the same ones.
 //!
-//! Accesses to an argument that the kernel does not write are followed only if the argument shares memory with one that it writes,
-//! which the launch knows.
+//! The checker is called for accesses to an argument that the kernel does not write only if the argument shares memory with one that it
+//! writes, which the launch knows.
 
 use clift_include::check::{
-    CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED, SiteKind,
+    CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, OFFSET_BITS, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED, SiteKind,
 };
+use clift_kir::analysis::Cfg;
 use clift_kir::{
-    AtomicOp, Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Loc, Meeting, MemOrder, MemScope, Opcode,
-    Space, SpaceSet, Type, Value,
+    AtomicOp, Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, Loc, Meeting, MemOrder, MemScope,
+    Opcode, Space, SpaceSet, Type, Value,
 };
+use cranelift_entity::EntitySet;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
 use super::accesses::{Bytes, pointers};
 use super::provenance::{Object, Place, Provenance};
+use super::races::{Changes, Races};
 use super::sites::Sites;
 use crate::options::Checks;
+use crate::spmd::analysis::divergence::Divergence;
 
-/// Instruments a kernel.
-pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks) {
+/// Instruments a kernel. The accesses in `unfollowed` blocks are not followed.
+pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks, unfollowed: &EntitySet<Block>) {
     let provenance = Provenance::new(func);
-    let insts = || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    let accesses: Vec<(Inst, Accesses)> = if checks.race {
-        insts()
-            .map(|&inst| (inst, accesses(func, inst, &provenance, sites)))
-            .filter(|(_, list)| !list.is_empty())
-            .collect()
-    } else {
-        Vec::new()
-    };
-    let shared_by_unknown = accesses.iter().flat_map(|(_, list)| list).any(|access| {
+    let mut accesses: FxHashMap<Inst, Accesses> = FxHashMap::default();
+    let (mut orders, mut ordered_otherwise, mut has_sub_group_barriers) = (0, false, false);
+    let mut barriers: Vec<Block> = Vec::new();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            if checks.race && !unfollowed.contains(block) {
+                let list = accesses_of(func, inst, &provenance, sites);
+                if !list.is_empty() {
+                    accesses.insert(inst, list);
+                }
+            }
+            match participants(func, inst) {
+                Some(Participants::Group(spaces)) => orders |= spaces,
+                Some(Participants::SubGroup) => (has_sub_group_barriers, ordered_otherwise) = (true, true),
+                Some(Participants::SomeOfSubGroup) => ordered_otherwise = true,
+                None => {
+                    ordered_otherwise |= self::orders(func, inst);
+                    continue;
+                }
+            }
+            barriers.push(block);
+        }
+    }
+    let races = if checks.race { Races::new(func, sites, &accesses) } else { None };
+    let shared_by_unknown = accesses.values().flatten().any(|access| {
         access.kind != SiteKind::Load && !matches!(access.object, Some(Object::Argument(..) | Object::Variable(..)))
     });
-    let accesses: rustc_hash::FxHashMap<Inst, Accesses> = accesses.into_iter().collect();
-    let has_sub_group_barriers = insts().any(|&inst| matches!(participants(func, inst), Some(Participants::SubGroup)));
-    let mut pass = Pass { func, sites, accesses, shared_by_unknown, has_sub_group_barriers };
-    for block in pass.func.layout.blocks().to_vec() {
-        pass.block(block, checks);
+    let may_diverge = checks.barrier && !barriers.is_empty() && {
+        let cfg = Cfg::new(func);
+        let divergence = Divergence::of_groups(func, &cfg, &EntitySet::new());
+        barriers.iter().any(|&block| divergence.in_divergent_region(block))
+    };
+    let follows = if !checks.race {
+        Follows::Nothing
+    } else if races.is_some() {
+        Follows::InShadows
+    } else {
+        Follows::ByCalls
+    };
+    let may_call = accesses.values().flatten().any(is_global);
+    let blocks = func.layout.blocks().to_vec();
+    let mut pass = Pass {
+        func,
+        sites,
+        accesses,
+        shared_by_unknown,
+        has_sub_group_barriers,
+        follows,
+        may_call,
+        finds_divergence: may_diverge,
+        races: races.unwrap_or_default(),
+        calls: Vec::new(),
+    };
+    if follows == Follows::InShadows {
+        pass.races.begin(pass.func, Changes { orders, may_lose_stamps: ordered_otherwise });
     }
+    for block in blocks {
+        pass.block(block);
+    }
+}
+
+/// How accesses are followed for races.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    /// Not at all.
+    Nothing,
+    /// In shadow memory; those to global memory by calls in launches that say so.
+    InShadows,
+    /// By a call for each.
+    ByCalls,
 }
 
 /// An access to memory that other work-items can access, too.
 #[derive(Clone, Debug)]
-struct Access {
-    kind: SiteKind,
-    pointer: Value,
-    object: Option<Object>,
-    place: Place,
-    bytes: Bytes,
+pub(super) struct Access {
+    pub(super) kind: SiteKind,
+    pub(super) pointer: Value,
+    pub(super) object: Option<Object>,
+    pub(super) place: Place,
+    pub(super) bytes: Bytes,
 }
 
-type Accesses = SmallVec<[Access; 2]>;
+/// The accesses of an instruction.
+pub(super) type Accesses = SmallVec<[Access; 2]>;
 
 /// The accesses of an instruction to shared memory.
-fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<'_>) -> Accesses {
+fn accesses_of(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<'_>) -> Accesses {
     let data = func.dfg.inst(inst);
     if matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS || mem.invariant) {
         return Accesses::new();
@@ -78,7 +137,7 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &Sites<
 
 /// Who meets at an instruction.
 #[derive(Clone, Copy, Debug)]
-enum Participants {
+pub(super) enum Participants {
     /// All of the work-group, and the memory that is ordered.
     Group(u64),
     /// All of a sub-group, at a barrier of their own or at a named one.
@@ -88,7 +147,7 @@ enum Participants {
 }
 
 /// Who meets at an instruction, if it is a place to meet.
-fn participants(func: &Function, inst: Inst) -> Option<Participants> {
+pub(super) fn participants(func: &Function, inst: Inst) -> Option<Participants> {
     Some(match func.dfg.inst(inst).meeting()? {
         Meeting::Barrier(info) if info.execution == MemScope::WorkGroup => {
             let local = if info.spaces.contains(SpaceSet::LOCAL) { ORDERS_LOCAL } else { 0 };
@@ -110,30 +169,92 @@ fn orders(func: &Function, inst: Inst) -> bool {
 struct Pass<'f, 'a> {
     func: &'f mut Function,
     sites: &'f mut Sites<'a>,
-    accesses: rustc_hash::FxHashMap<Inst, Accesses>,
+    accesses: FxHashMap<Inst, Accesses>,
     /// Whether the kernel writes through a pointer whose object is unknown.
     shared_by_unknown: bool,
     /// Whether the kernel has barriers of sub-groups, or named ones.
     has_sub_group_barriers: bool,
+    follows: Follows,
+    /// Whether accesses that are followed in shadow memory may be followed by calls in some launches.
+    may_call: bool,
+    /// Whether barriers may diverge, and that is to be found.
+    finds_divergence: bool,
+    races: Races,
+    /// The accesses of the block so far for which launches may want calls.
+    calls: Vec<(Inst, Access)>,
 }
 
 impl Pass<'_, '_> {
-    fn block(&mut self, block: Block, checks: Checks) {
+    fn block(&mut self, block: Block) {
         let mut here = block;
         for inst in self.func.layout.take_insts(block) {
             let loc = self.func.locs[inst];
-            for access in self.accesses.get(&inst).cloned().unwrap_or_default() {
-                here = self.access(here, inst, &access);
+            for (number, access) in self.accesses.get(&inst).cloned().unwrap_or_default().into_iter().enumerate() {
+                match self.follows {
+                    Follows::Nothing => {}
+                    Follows::InShadows => {
+                        here = self.races.follow(self.func, here, inst, number, &access);
+                        if is_global(&access) {
+                            self.calls.push((inst, access));
+                        }
+                    }
+                    Follows::ByCalls => here = self.access(here, inst, &access),
+                }
             }
-            if let Some(participants) = participants(self.func, inst) {
-                self.meet(here, loc, participants, checks);
-            } else if checks.race && orders(self.func, inst) {
-                self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
-            } else if self.func.dfg.inst(inst).op == Opcode::Ret {
+            let participants = participants(self.func, inst);
+            let orders = participants.is_none() && orders(self.func, inst);
+            if participants.is_some() || orders || self.func.dfg.inst(inst).op.info().effects == Effects::Terminator {
+                here = self.made_calls(here);
+            }
+            if let Some(participants) = participants {
+                here = self.meet(here, loc, participants);
+            } else if orders {
+                here = self.order(here, loc);
+            } else if self.func.dfg.inst(inst).op == Opcode::Ret && self.finds_divergence {
                 self.end(here, loc);
             }
             self.func.layout.append_inst(here, inst);
         }
+    }
+
+    /// Emits the calls of the checker that only some launches make. Returns the block that follows.
+    fn made_calls(&mut self, here: Block) -> Block {
+        let calls = std::mem::take(&mut self.calls);
+        if calls.is_empty() {
+            return here;
+        }
+        self.if_by_calls(here, |pass, here| {
+            for (inst, access) in &calls {
+                let loc = pass.func.locs[*inst];
+                let site = pass.sites.add(pass.func, CheckKind::Race, access.kind, access.object, loc);
+                pass.follow(here, *inst, access, site);
+            }
+        })
+    }
+
+    /// Emits code for launches whose accesses are followed by calls. Returns the block that follows.
+    fn if_by_calls(&mut self, here: Block, emit: impl FnOnce(&mut Self, Block)) -> Block {
+        match self.follows {
+            Follows::Nothing => return here,
+            Follows::ByCalls => {
+                emit(self, here);
+                return here;
+            }
+            Follows::InShadows if !self.may_call => return here,
+            Follows::InShadows => {}
+        }
+        let [follow, after] = [true, self.func.layout.is_cold(here)].map(|cold| {
+            let block = self.func.append_block();
+            if cold {
+                self.func.layout.set_cold(block);
+            }
+            block
+        });
+        let in_shadows = self.races.in_shadows();
+        Builder::at_end(self.func, here).branch(in_shadows, BlockCall::new(after, &[]), BlockCall::new(follow, &[]));
+        emit(self, follow);
+        Builder::at_end(self.func, follow).jump(after, &[]);
+        after
     }
 
     /// Emits a call of the checker with a place and a size.
@@ -146,32 +267,44 @@ impl Pass<'_, '_> {
         operands: impl FnOnce(&mut Builder<'_>) -> [Value; 2],
     ) {
         let site = self.sites.add(self.func, check, kind, None, loc);
-        self.call_site(here, site, loc, operands);
-    }
-
-    fn call_site(&mut self, here: Block, site: usize, loc: Loc, operands: impl FnOnce(&mut Builder<'_>) -> [Value; 2]) {
         let mut b = Builder::at_end(self.func, here);
         b.set_loc(loc);
-        let [place, bytes] = operands(&mut b);
-        let site = b.iconst(Type::I64, site as i64);
-        let item = b.query_linear(Opcode::GlobalLinearId);
-        b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
+        let operands = operands(&mut b);
+        call_site(&mut b, site, operands);
     }
 
-    fn meet(&mut self, here: Block, loc: Loc, participants: Participants, checks: Checks) {
+    /// A work-item orders its accesses in ways that are not followed.
+    fn order(&mut self, here: Block, loc: Loc) -> Block {
+        self.races.lose_stamp(self.func, here);
+        self.if_by_calls(here, |pass, here| {
+            pass.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+        })
+    }
+
+    fn meet(&mut self, here: Block, loc: Loc, participants: Participants) -> Block {
         match participants {
-            Participants::Group(spaces) => self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
-                [spaces as i64, 0].map(|operand| b.iconst(Type::I64, operand))
-            }),
-            Participants::SubGroup | Participants::SomeOfSubGroup => {
-                if checks.race {
-                    self.call(here, CheckKind::Order, SiteKind::Barrier, loc, |b| [b.iconst(Type::I64, 0); 2]);
+            Participants::Group(spaces) => {
+                self.races.pass(self.func, here, spaces);
+                let call = |pass: &mut Self, here: Block| {
+                    pass.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
+                        [spaces as i64, 0].map(|operand| b.iconst(Type::I64, operand))
+                    });
+                };
+                if self.finds_divergence {
+                    call(self, here);
+                    here
+                } else {
+                    self.if_by_calls(here, call)
                 }
-                if matches!(participants, Participants::SubGroup) {
+            }
+            Participants::SubGroup | Participants::SomeOfSubGroup => {
+                let here = self.order(here, loc);
+                if matches!(participants, Participants::SubGroup) && self.finds_divergence {
                     self.call(here, CheckKind::Barrier, SiteKind::Barrier, loc, |b| {
                         [b.iconst(Type::I64, 0), sub_group(b)]
                     });
                 }
+                here
             }
         }
     }
@@ -217,34 +350,51 @@ impl Pass<'_, '_> {
     }
 
     fn follow(&mut self, here: Block, inst: Inst, access: &Access, site: usize) {
-        let loc = self.func.locs[inst];
         let data = self.func.dfg.inst(inst).clone();
-        self.call_site(here, site, loc, |b| {
-            let address = b.cast(Opcode::PtrToInt, access.pointer, Type::I64);
-            let bytes = match access.bytes {
-                Bytes::Constant(bytes) => b.iconst(Type::I64, bytes.min(MOST_RACE_BYTES) as i64),
-                Bytes::Value(bytes) => {
-                    let most = b.iconst(Type::I64, MOST_RACE_BYTES as i64);
-                    b.int2(Opcode::Umin, bytes, most)
-                }
-            };
-            let mut packed = match access.object {
-                Some(object) => {
-                    let offset = access.place.offset(b, object);
-                    let shift = b.iconst(Type::I64, OFFSET_SHIFT.into());
-                    let offset = b.int2(Opcode::Shl, offset, shift);
-                    b.int2(Opcode::Or, offset, bytes)
-                }
-                None => bytes,
-            };
-            if data.op == Opcode::Store && !b.ty(data.args[1]).is_ptr() {
-                let digest = digest(b, data.args[1]);
-                packed = b.int2(Opcode::Or, packed, digest);
-            }
-            let mark = b.iconst(Type::I64, PACKED.cast_signed());
-            [address, b.int2(Opcode::Or, packed, mark)]
-        });
+        let mut b = Builder::at_end(self.func, here);
+        b.set_loc(b.func.locs[inst]);
+        let address = b.cast(Opcode::PtrToInt, access.pointer, Type::I64);
+        let mut packed = packed_place(&mut b, access);
+        if data.op == Opcode::Store && !b.ty(data.args[1]).is_ptr() {
+            let digest = digest(&mut b, data.args[1]);
+            packed = b.int2(Opcode::Or, packed, digest);
+        }
+        let mark = b.iconst(Type::I64, PACKED.cast_signed());
+        let packed = b.int2(Opcode::Or, packed, mark);
+        call_site(&mut b, site, [address, packed]);
     }
+}
+
+/// Whether an access is to memory that other arguments may share.
+fn is_global(access: &Access) -> bool {
+    matches!(access.object, Some(Object::Argument(_, Space::Global) | Object::Variable(_, Space::Global)))
+}
+
+/// Emits a call of the checker for a site, with its place and its size.
+pub(super) fn call_site(b: &mut Builder<'_>, site: usize, [place, bytes]: [Value; 2]) {
+    let site = b.iconst(Type::I64, site as i64);
+    let item = b.query_linear(Opcode::GlobalLinearId);
+    b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
+}
+
+/// Emits the offset and the size of an access in their places in a packed access.
+pub(super) fn packed_place(b: &mut Builder<'_>, access: &Access) -> Value {
+    let bytes = match access.bytes {
+        Bytes::Constant(bytes) => b.iconst(Type::I64, bytes.min(MOST_RACE_BYTES) as i64),
+        Bytes::Value(bytes) => {
+            let most = b.iconst(Type::I64, MOST_RACE_BYTES as i64);
+            b.int2(Opcode::Umin, bytes, most)
+        }
+    };
+    let Some(object) = access.object else { return bytes };
+    let offset = access.place.offset(b, object);
+    // The bits in front of the offset are for flags.
+    let unused = 64 - OFFSET_BITS;
+    let left = b.iconst(Type::I64, unused.into());
+    let right = b.iconst(Type::I64, (unused - OFFSET_SHIFT).into());
+    let offset = b.int2(Opcode::Shl, offset, left);
+    let offset = b.int2(Opcode::Lshr, offset, right);
+    b.int2(Opcode::Or, offset, bytes)
 }
 
 /// Emits 1 plus the number of the work-item's sub-group.

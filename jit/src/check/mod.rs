@@ -13,7 +13,8 @@
 //! - `provenance.rs`: the object of a pointer, and its offset in it;
 //! - `sites.rs`: the table of what is checked, for the reports;
 //! - `runs.rs`: accesses that are tested together, and the rewriting;
-//! - `groups.rs`: races and barriers, which the launch's checker finds by following all work-items of a group;
+//! - `races/`: races, which the code follows in shadow memory;
+//! - `groups.rs`: races that are followed by calls of the launch's checker, and barriers;
 //! - `uninit.rs`: uses of memory that has not been written. It runs before variables become values.
 //!
 //! Accesses of private variables that are values by now need no check. An access whose object is unknown asks the checker always.
@@ -23,13 +24,14 @@
 mod accesses;
 mod groups;
 mod provenance;
+mod races;
 mod runs;
 mod sites;
 mod uninit;
 
 use clift_include::check::KernelChecks;
 use clift_kir::{Function, Global, GlobalData};
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{EntitySet, PrimaryMap};
 
 use crate::options::Checks;
 use crate::passes;
@@ -71,14 +73,16 @@ impl Instrumentation<'_> {
 
     /// Inserts the other checks, at stage *canonical*.
     pub(crate) fn after_promotion(&mut self, func: &mut Function, checks: Checks) {
-        if checks.memory {
-            self.instrument(|sites| runs::run(func, sites));
+        let mut slow = EntitySet::new();
+        // Shadow memory is accessed where accesses are known to be inside of their objects.
+        if checks.memory || checks.race {
+            self.instrument(|sites| slow = runs::run(func, sites));
         }
         if checks.concern_groups() {
-            self.instrument(|sites| groups::run(func, sites, checks));
+            self.instrument(|sites| groups::run(func, sites, checks, &slow));
         }
     }
 }
 
 /// The passes that clean up behind [`Instrumentation::after_promotion`].
-pub(crate) const CLEANUP: &[&str] = &["simplify", "gvn", "dce"];
+pub(crate) const CLEANUP: &[&str] = &["mem2reg", "simplify", "gvn", "dce"];

@@ -169,25 +169,35 @@ impl Place {
         (self.at_start && self.terms.is_empty()).then_some(self.disp)
     }
 
+    /// The displacement of an address that is the sum of an object's address, [terms](Place::terms) and a constant.
+    pub(super) fn displacement(&self) -> Option<i64> {
+        self.at_start.then_some(self.disp)
+    }
+
+    /// The indices that are added to the base, and their scales.
+    pub(super) fn terms(&self) -> &[(Value, u64)] {
+        &self.terms
+    }
+
     /// The values from which [`Place::offset`] is computed.
     pub(super) fn values(&self) -> impl Iterator<Item = Value> + '_ {
         let base = (!self.at_start).then_some(self.base);
         self.terms.iter().map(|&(index, _)| index).chain(base)
     }
 
-    /// Emits the address of the same place in another object.
-    pub(super) fn moved(&self, b: &mut Builder<'_>, object: Object, to: Value) -> Value {
+    /// Emits the address of the same place in another object, which has `ratio` bytes for each byte of this one.
+    pub(super) fn moved(&self, b: &mut Builder<'_>, object: Object, to: Value, ratio: u64) -> Value {
         let mut address = to;
         if !self.at_start {
             let start = object.address(b);
             let [start, base] = [start, self.base].map(|pointer| b.cast(Opcode::PtrToInt, pointer, Type::I64));
             let offset = b.int2(Opcode::Isub, base, start);
-            address = b.addr(address, Some(offset), 1, 0);
+            address = b.addr(address, Some(offset), ratio, 0);
         }
         for &(index, scale) in &self.terms {
-            address = b.addr(address, Some(index), scale, 0);
+            address = b.addr(address, Some(index), scale.wrapping_mul(ratio), 0);
         }
-        if self.disp == 0 { address } else { b.addr(address, None, 1, self.disp) }
+        if self.disp == 0 { address } else { b.addr(address, None, 1, self.disp.wrapping_mul(ratio as i64)) }
     }
 
     /// Emits the computation of the offset from the start of the object.

@@ -7,7 +7,7 @@ use clift_include::check::{CheckKind, SiteKind};
 use clift_kir::clone::clone_inst;
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Opcode, Type, Value};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -52,8 +52,8 @@ impl Access {
 /// The accesses of an instruction.
 type Accesses = SmallVec<[Access; 2]>;
 
-/// Rewrites all accesses of a function.
-pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) {
+/// Rewrites all accesses of a function. Returns the blocks of accesses that may leave their objects.
+pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) -> EntitySet<Block> {
     let provenance = Provenance::new(func);
     let mut of: FxHashMap<Inst, Accesses> = FxHashMap::default();
     let mut uses: SecondaryMap<Value, u32> = SecondaryMap::new();
@@ -74,12 +74,13 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) {
             }
         }
     }
-    let mut rewriter = Rewriter { func, sites, of, uses, replaced: Replacements::default() };
+    let mut rewriter = Rewriter { func, sites, of, uses, replaced: Replacements::default(), slow: EntitySet::new() };
     for block in rewriter.func.layout.blocks().to_vec() {
         rewriter.block(block);
     }
-    let Rewriter { func, replaced, .. } = rewriter;
+    let Rewriter { func, replaced, slow, .. } = rewriter;
     replaced.apply(func);
+    slow
 }
 
 /// The accesses of an instruction that are to be checked.
@@ -124,6 +125,8 @@ struct Rewriter<'f, 'a> {
     /// Number of uses of each value, those by tests included.
     uses: SecondaryMap<Value, u32>,
     replaced: Replacements,
+    /// The blocks of accesses that may leave their objects.
+    slow: EntitySet<Block>,
 }
 
 impl Rewriter<'_, '_> {
@@ -242,11 +245,16 @@ impl Rewriter<'_, '_> {
 
         let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
         let mut at = slow;
+        let first_slow = self.func.layout.blocks().len();
+        self.slow.insert(slow);
         for &inst in &body {
             match self.of.get(&inst).cloned() {
                 None => self.copy(at, inst, &mut renamed),
                 Some(accesses) => at = self.asked(at, inst, &accesses, &offsets, &mut renamed, true),
             }
+        }
+        for number in first_slow..self.func.layout.blocks().len() {
+            self.slow.insert(self.func.layout.blocks()[number]);
         }
         self.leave(at, after, &outputs, &renamed);
         for &output in &outputs {
@@ -288,16 +296,26 @@ impl Rewriter<'_, '_> {
         let loc = self.func.locs[inst];
         let mut permitted: Option<Value> = None;
         for access in accesses {
-            let site = self.sites.add(self.func, access.check_kind(), access.kind, access.object(), loc);
-            let mut b = Builder::at_end(self.func, here);
-            b.set_loc(loc);
-            let place = match offsets.get(&access.pointer) {
-                Some(&offset) => offset,
-                None => b.cast(Opcode::PtrToInt, access.pointer, Type::I64),
+            let place = offsets.get(&access.pointer).copied();
+            let answer = match (access.check, place) {
+                // Nobody is told of a bad access to a shadow.
+                (Check::Object(_, size, _), Some(offset)) if access.is_shadow => {
+                    let mut b = Builder::at_end(self.func, here);
+                    b.set_loc(loc);
+                    let outside = outside(&mut b, offset, access.bytes, size);
+                    let yes = b.iconst(Type::B1, 1);
+                    b.int2(Opcode::Xor, outside, yes)
+                }
+                (Check::None | Check::Object(..) | Check::Lookup, place) => {
+                    let site = self.sites.add(self.func, access.check_kind(), access.kind, access.object(), loc);
+                    let mut b = Builder::at_end(self.func, here);
+                    b.set_loc(loc);
+                    let place = place.unwrap_or_else(|| b.cast(Opcode::PtrToInt, access.pointer, Type::I64));
+                    ask(&mut b, site, place, access.bytes)
+                }
             };
-            let answer = ask(&mut b, site, place, access.bytes);
             permitted = Some(match permitted {
-                Some(permitted) => b.int2(Opcode::And, permitted, answer),
+                Some(permitted) => Builder::at_end(self.func, here).int2(Opcode::And, permitted, answer),
                 None => answer,
             });
         }

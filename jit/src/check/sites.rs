@@ -82,6 +82,12 @@ impl<'a> Sites<'a> {
         })
     }
 
+    /// Where so many more 64-bit numbers of the argument block are.
+    pub(super) fn words(&mut self, count: u32) -> u32 {
+        self.end += 8 * count;
+        self.end - 8 * count
+    }
+
     /// Whether the kernel writes the object behind an argument.
     pub(super) fn is_written(&self, offset: u32) -> bool {
         self.args.iter().all(|arg| arg.slot.offset != offset || arg.written)

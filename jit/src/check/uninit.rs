@@ -627,5 +627,5 @@ impl Pass<'_, '_> {
 /// Emits the address of a place in the shadow of an object.
 fn shadow_place(b: &mut Builder<'_>, object: Object, shadow: Shadow, place: &Place) -> Value {
     let start = shadow_address(b, object, shadow);
-    place.moved(b, object, start)
+    place.moved(b, object, start, 1)
 }

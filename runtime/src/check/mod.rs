@@ -3,12 +3,14 @@
 //! The code of a checked kernel calls [`LaunchChecks::permits`] (through [`clift_include::abi::Callbacks::check`]) only if a test in the
 //! code has found a bad access in a pack, or if it does not know the object. Reports are delivered when the launch ends.
 //!
-//! - `group.rs`: the work-items of a group, for races and barriers.
+//! - `group.rs`: the work-items of a group, for races and barriers;
+//! - `shadow.rs`: the shadow memory in which the code of most kernels follows accesses for races.
 //!
 //! Deliberately not here: where reports go (the launch's sink decides), and the tests in the code (`jit/src/check`).
 
 mod group;
 mod report;
+mod shadow;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,7 +21,9 @@ use clift_include::check::{CheckKind, KernelChecks, Site, SiteKind, SiteObject, 
 use group::{Access, Arrival, Conflict, Divergence};
 pub use report::{Item, OtherAccess, Problem, Report};
 
+use crate::ndrange::NdRange;
 use crate::sync::plain::Mutex;
+use shadow::LaunchShadows;
 
 /// Which sites of a kernel have been reported. Each is reported once.
 #[derive(Debug)]
@@ -43,6 +47,7 @@ pub struct LaunchChecks {
     reported: Arc<Reported>,
     /// The memory that pointers of unknown origin may point to: disjoint ranges in ascending order.
     ranges: Vec<(u64, u64)>,
+    shadows: LaunchShadows,
     sink: ReportSink,
     reports: Mutex<Vec<Report>>,
 }
@@ -59,7 +64,28 @@ impl LaunchChecks {
         ranges.sort_unstable();
         static LAUNCHES: AtomicU64 = AtomicU64::new(1);
         let number = LAUNCHES.fetch_add(1, Ordering::Relaxed);
-        LaunchChecks { number, kernel, reported, ranges, sink, reports: Mutex::default() }
+        LaunchChecks {
+            number,
+            kernel,
+            reported,
+            ranges,
+            shadows: LaunchShadows::default(),
+            sink,
+            reports: Mutex::default(),
+        }
+    }
+
+    /// Makes the shadow memory of a launch. Returns the bytes of local memory that its threads need; without it they are `local_bytes`.
+    /// `None` if that is more than can be addressed.
+    pub(crate) fn make_shadows(&mut self, args: &mut [u8], nd: &NdRange, local_bytes: u64) -> Option<u64> {
+        let (shadows, end) = LaunchShadows::place(&self.kernel, args, nd, local_bytes)?;
+        self.shadows = shadows;
+        Some(end)
+    }
+
+    /// A thread begins to execute groups of the launch.
+    pub(crate) fn begin_thread(&self, ctx: &WgContext) {
+        self.shadows.begin(ctx);
     }
 
     /// Whether a work-item may perform an access; reports it if not. `args` is the argument block.
@@ -128,6 +154,14 @@ impl LaunchChecks {
             return;
         }
         match self.kernel.sites[site].check {
+            CheckKind::Race if shadow::is_in_shadows(bytes) => {
+                if let Some(found) = self.shadows.conflict(&self.kernel, ctx, args, site, [place, bytes]) {
+                    let (offset, bytes, _) = unpack_access(bytes);
+                    let size = self.object_bytes(&self.kernel.sites[site], args);
+                    let conflict = (found.site, found.item, found.writes);
+                    self.race(site, conflict, ctx, item, [offset.cast_unsigned(), bytes, size]);
+                }
+            }
             CheckKind::Race => {
                 let (offset, bytes, digest) = unpack_access(bytes);
                 let kind = self.kernel.sites[site].kind;
@@ -142,8 +176,9 @@ impl LaunchChecks {
                     digest,
                     is_local,
                 };
-                if let Some(conflict) = group::access(key, items, index, &access) {
+                if let Some(Conflict { site: other, item: by, writes }) = group::access(key, items, index, &access) {
                     let size = self.object_bytes(&self.kernel.sites[site], args);
+                    let conflict = (other as usize, Some(by), writes);
                     self.race(site, conflict, ctx, item, [offset.cast_unsigned(), bytes, size]);
                 }
             }
@@ -163,21 +198,28 @@ impl LaunchChecks {
         }
     }
 
-    fn race(&self, site: usize, conflict: Conflict, ctx: &WgContext, item: Item, access: [u64; 3]) {
-        let other_site = &self.kernel.sites[conflict.site as usize];
+    /// Reports a race with the access of another site by a work-item of the group, if it is known.
+    fn race(
+        &self,
+        site: usize,
+        (other_site, by, writes): (usize, Option<usize>, bool),
+        ctx: &WgContext,
+        item: Item,
+        access: [u64; 3],
+    ) {
         let other = OtherAccess {
-            item: Some(item.other_in_group(ctx, conflict.item)),
-            writes: conflict.writes,
-            position: other_site.position.clone(),
+            item: by.map(|by| item.other_in_group(ctx, by)),
+            writes,
+            position: self.kernel.sites[other_site].position.clone(),
         };
         let [place, bytes, size] = access;
         // The other access would be reported for the same race if it came second.
-        let both = [site, conflict.site as usize];
+        let both = [site, other_site];
         if both.iter().all(|site| self.reported.0[*site].load(Ordering::Relaxed)) {
             return;
         }
         self.report(site, Problem::Race { place, bytes, size, other }, item);
-        self.reported.0[conflict.site as usize].store(true, Ordering::Relaxed);
+        self.reported.0[other_site].store(true, Ordering::Relaxed);
     }
 
     fn divergence(&self, found: Divergence, ctx: &WgContext, item: Item) {

@@ -101,7 +101,11 @@ impl Shape {
         if row > 0 && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
             launch.nd = launch.nd.coalesced(row, workers);
         }
-        let (local_bytes, scratch_bytes) = arena_sizes(launch)?;
+        let (mut local_bytes, scratch_bytes) = arena_sizes(launch)?;
+        if let Some(checks) = &mut launch.checks {
+            let with_shadows = checks.make_shadows(launch.args.bytes_mut(), &launch.nd, local_bytes as u64)?;
+            local_bytes = usize::try_from(with_shadows).ok()?;
+        }
         let nd = &launch.nd;
         let packed_row = match launch.entry.packed {
             Some(_) => launch.resources.packed_groups(nd.global_size(), nd.global_offset(), nd.local_size()),
@@ -369,6 +373,9 @@ impl Running {
         match Arenas::take(self.local_bytes, self.scratch_bytes) {
             Some(arenas) => {
                 let mut ctx = self.context(&arenas);
+                if let Some(checks) = &self.launch.checks {
+                    checks.begin_thread(&ctx);
+                }
                 let start = now_ns();
                 if self.started.load(Ordering::Relaxed) == 0 {
                     // Threads that begin at the same time may overwrite each other's time.
