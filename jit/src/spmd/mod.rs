@@ -348,6 +348,9 @@ impl Maker<'_> {
         if let Some(rows) = options.rows {
             return (rows > 1 && allowed(rows)).then(|| together(rows)).flatten().map(|func| (rows, func));
         }
+        if !cost::rows::is_promising(widened) {
+            return None;
+        }
         let one = cost::rows::of(widened, machine).throughput;
         let (mut best, mut least) = (None, cost::rows::GAIN * one);
         for rows in cost::rows::ROWS {

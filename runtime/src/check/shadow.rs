@@ -312,7 +312,8 @@ mod tests {
         let kernel = kernel(false, Some(2));
         let (first, facts, end) = launch(&kernel, 0);
         assert_eq!((facts[0], facts[1], end), (1, u64::from(first.first_stamp), 100));
-        let (block, next) = first.block.as_ref().map(|block| (block.memory.as_ptr().addr(), block.next_stamp)).expect("a block");
+        let (block, next) =
+            first.block.as_ref().map(|block| (block.memory.as_ptr().addr(), block.next_stamp)).expect("a block");
         assert_eq!((facts[5], next), (block as u64, first.first_stamp + 2 * 33 * 3));
         // Two launches at the same time have memory of their own.
         let (second, other, _) = launch(&kernel, 0);

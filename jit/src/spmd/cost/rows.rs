@@ -4,7 +4,7 @@
 //! registers, and enough of the instructions serve several rows.
 
 use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, UseCounts};
-use clift_kir::ops::{MemoryOp, OpClass};
+use clift_kir::ops::{MemoryOp, OpClass, SyncOp};
 use clift_kir::{Block, Elem, Function, Inst, Opcode, Type, Value};
 use rustc_hash::FxHashSet;
 
@@ -34,6 +34,27 @@ const ACCESS: f64 = 1.0;
 const BARRIER: f64 = 8.0;
 /// Registers that values leave free.
 const SPARE: u32 = 2;
+
+/// Kernels without loops and barriers that load fewer values share few of them.
+const LEAST_LOADS: usize = 16;
+
+/// Whether rows may share much of what a pack loads: in a loop, in local memory, or by many loads.
+pub(crate) fn is_promising(func: &Function) -> bool {
+    let cfg = Cfg::new(func);
+    let dom = DomTree::new(&cfg);
+    let loops = LoopForest::new(&cfg, &dom);
+    let (mut loads, mut barriers) = (0, 0);
+    for &block in cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block)) {
+        for &inst in func.layout.insts(block) {
+            let class = func.dfg.inst(inst).op.class();
+            if matches!(class, OpClass::Memory(MemoryOp::Load | MemoryOp::MaskedLoad)) {
+                loads += if loops.depth(block) > 0 { LEAST_LOADS } else { 1 };
+            }
+            barriers += usize::from(class == OpClass::Sync(SyncOp::Barrier));
+        }
+    }
+    barriers > 0 || loads >= LEAST_LOADS
+}
 
 /// What the code of a pack takes, in instructions on full registers, and whether its values fit the registers.
 pub(crate) struct PackCost {
