@@ -295,7 +295,8 @@ impl Parser<'_, '_> {
     pub(super) fn parenthesized(&mut self) -> Parse<Parenthesized> {
         let open = self.span;
         self.expect(Punct::LeftParen, "expected '('")?;
-        if self.starts_type() {
+        // No expression begins with attributes.
+        if self.starts_type() || self.is_keyword(Keyword::Attribute) {
             return Ok(Parenthesized::Type(self.bracketed(Punct::RightParen, open, Self::type_name)?));
         }
         if self.is(Punct::LeftBrace) {

@@ -12,7 +12,7 @@ use crate::semantics::{Assigning, Checker, Operand};
 use crate::source::{Span, Symbol};
 use crate::syntax::ast;
 use crate::tree::{Constant, Conversion, Expr, ExprKind, Place, PlaceKind};
-use crate::types::{Field, Layout, QualTy, Quals, Record, Scalar, Ty, TypeKind};
+use crate::types::{AddressSpace, Field, Layout, QualTy, Quals, Record, Scalar, Ty, TypeKind};
 
 /// Functions of fixed types: name, function of OpenCL C, parameters, result.
 const FIXED: &[(&str, &str, Scalar, Scalar)] = &[
@@ -381,10 +381,12 @@ impl Checker<'_, '_> {
     /// the type that the name says.
     fn overflow(&mut self, short: &str, op: Op, fixed: Option<Scalar>, values: Vec<Expr>, expr: &ast::Expr) -> Expr {
         let result = values.last().and_then(|pointer| self.pointee(pointer.ty));
+        let result = result.filter(|to| !to.quals.is_const && to.quals.space != AddressSpace::Constant);
         let result = result.and_then(|to| self.scalar_of(to.ty)).filter(|scalar| is_whole_number(*scalar));
         let operands = values.iter().take(2).map(|value| self.scalar_of(value.ty).filter(|one| is_whole_number(*one)));
         let (Some(result), Some(operands)) = (result, operands.collect::<Option<Vec<Scalar>>>()) else {
-            let text = format!("'__builtin_{short}' needs two integers and a pointer to an integer");
+            let text =
+                format!("'__builtin_{short}' needs two integers and a pointer to an integer that is not constant");
             self.error(expr.span, text);
             return self.error_value(expr.span);
         };

@@ -260,7 +260,7 @@ fn an_attribute_names_an_address_space_by_its_number() {
             global int *wrong = q;
             SPACE(1) local int *both;
             SPACE(9) int *unknown;
-            *moved = *of_group + table[0];
+            *moved = *of_group + table[0] + *(SPACE(1) int *)p + sizeof(SPACE(3) int);
         }";
     expect(
         V3_0,

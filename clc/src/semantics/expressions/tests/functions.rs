@@ -135,7 +135,8 @@ void f(int i, float x, float4 v, global int *g) {
   i = __atomic_fetch_add(g, 1, 0) + __atomic_load_n(g, 5);
   i = __builtin_add_overflow(i, 2, &i) || __builtin_mul_overflow(i, 3u, g) || __builtin_usubll_overflow(i, i, (ulong *)g);
   __builtin_sub_overflow(1ul, i, g); // error: operands of '__builtin_sub_overflow' must have 32 bits at most, or fit into the result
-  __builtin_add_overflow(x, i, g); // error: '__builtin_add_overflow' needs two integers and a pointer to an integer
+  __builtin_add_overflow(x, i, g); // error: '__builtin_add_overflow' needs two integers and a pointer to an integer that is not constant
+  __builtin_add_overflow(i, i, (const int *)g); // error: '__builtin_add_overflow' needs two integers and a pointer to an integer that is not constant
   __builtin_nosuch(i); // error: use of undeclared identifier '__builtin_nosuch'
 }
 "#,
