@@ -14,7 +14,7 @@ use crate::target::machine::Machine;
 /// Numbers of rows that are tried, in this order.
 pub(crate) const ROWS: [u32; 2] = [2, 4];
 /// The most instructions of the code of a pack.
-pub(crate) const MAX_INSTS: usize = 1500;
+pub(crate) const MAX_INSTS: usize = 600;
 /// The most bytes of a pack's private variables: those of several rows are all in the cache.
 pub(crate) const MAX_PRIVATE_BYTES: u64 = 8 << 10;
 /// The part of the costs that remains, at most, for several rows to be worth their code.
