@@ -57,11 +57,24 @@ enum RowStep {
 /// What a query adds from row to row; `None` if it gives the same in all of them.
 fn row_step(func: &Function, inst: Inst) -> Option<RowStep> {
     let data = func.dfg.inst(inst);
-    match class(data.op) {
-        Class::Query(QueryOp::LocalId | QueryOp::GlobalId) if data.imm == Imm::Dim(DIMENSION) => Some(RowStep::One),
-        Class::Query(QueryOp::LocalLinearId) => Some(RowStep::Query(Opcode::LocalSize)),
-        Class::Query(QueryOp::GlobalLinearId) => Some(RowStep::Query(Opcode::GlobalSize)),
-        _ => None,
+    let Class::Query(query) = class(data.op) else { return None };
+    match query {
+        QueryOp::LocalId | QueryOp::GlobalId => (data.imm == Imm::Dim(DIMENSION)).then_some(RowStep::One),
+        QueryOp::LocalLinearId => Some(RowStep::Query(Opcode::LocalSize)),
+        QueryOp::GlobalLinearId => Some(RowStep::Query(Opcode::GlobalSize)),
+        QueryOp::WorkDim
+        | QueryOp::GlobalSize
+        | QueryOp::GlobalOffset
+        | QueryOp::NumGroups
+        | QueryOp::EnqueuedLocalSize
+        | QueryOp::LocalSize
+        | QueryOp::GroupId
+        | QueryOp::SubGroupSize
+        | QueryOp::MaxSubGroupSize
+        | QueryOp::NumSubGroups
+        | QueryOp::EnqueuedNumSubGroups
+        | QueryOp::SubGroupId
+        | QueryOp::SubGroupLocalId => None,
     }
 }
 
