@@ -298,7 +298,7 @@ impl Rewriter<'_, '_> {
         for access in accesses {
             let place = offsets.get(&access.pointer).copied();
             let answer = match (access.check, place) {
-                // Nobody is told of a bad access to a shadow.
+                // A bad access to a shadow is not reported.
                 (Check::Object(_, size, _), Some(offset)) if access.is_shadow => {
                     let mut b = Builder::at_end(self.func, here);
                     b.set_loc(loc);

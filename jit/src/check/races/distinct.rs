@@ -4,7 +4,7 @@
 //! a launch. If all accesses of an object have the same products and differ only in their constants, work-items access different bytes
 //! provided that the factors of their ids are large enough, which the launch's sizes and arguments decide. The kernel computes that once.
 //!
-//! Arithmetic on ids of fewer than 64 bits is taken not to wrap: where it does, races are missed.
+//! Arithmetic on ids of 32 bits is taken not to wrap: where it does, races are missed. Bytes and half-words are not followed: they wrap.
 
 use clift_kir::clone::clone_inst;
 use clift_kir::ops::Uniformity;
@@ -17,6 +17,9 @@ use super::super::provenance::Place;
 
 /// How deep computations of offsets are followed.
 const MAX_DEPTH: u32 = 16;
+
+/// The fewest bits of arithmetic on ids that is taken not to wrap.
+const LEAST_BITS: u32 = 32;
 
 /// The most products of a sum.
 const MAX_TERMS: usize = 12;
@@ -173,7 +176,7 @@ fn sum_of(func: &Function, value: Value, depth: u32) -> Option<Sum> {
     }
     let data = func.dfg.inst(func.dfg.def_inst(value)?);
     let arg = |number: usize| sum_of(func, data.args[number], depth + 1);
-    let known = if depth >= MAX_DEPTH {
+    let known = if depth >= MAX_DEPTH || func.dfg.ty(value).elem.bits() < LEAST_BITS {
         None
     } else {
         match (data.op, &data.imm) {

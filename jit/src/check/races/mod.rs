@@ -34,7 +34,7 @@
 //! threads do to cells of global memory that several groups access. Work-items that order their accesses by other means (fences, atomics
 //! with an order, operations of sub-groups) leave no stamps and look for none until the next barrier.
 //!
-//! The launch makes the planes and chooses the stamps (`runtime/src/check/shadow.rs`). If arguments share memory, or there is no room, it
+//! The launch makes the planes and chooses the stamps (`runtime/src/check/shadow.rs`). If arguments share memory, or the shadows do not fit, it
 //! says so, and the code calls the checker for each access to global memory. So does, always and for all memory, the code of kernels that access memory whose object is not
 //! known, or copy blocks of unknown size.
 

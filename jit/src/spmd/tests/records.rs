@@ -7,12 +7,11 @@ use super::launches;
 use crate::Options;
 use crate::spmd::workgroup::regions::Growth;
 
-/// Exchanges the elements of a vector in memory; each work-item has a part of `bytes` bytes, and those of four lanes are contiguous.
+/// Exchanges the elements of a vector of four words in memory; those of neighbouring work-items are contiguous.
 fn exchange(condition: &str) -> String {
     format!(
         "
     v10: ptr(global) = addr scale 16 v6, v5
-    v11: i64 = const 0
     v12: i32 = const 1
 {condition}
 b1:
