@@ -163,6 +163,20 @@ kernel void KERNEL(global int *out) {
         "store of 4 bytes races with a write",
     ),
     race(
+        "narrowed_ids_wrap",
+        "kernel void KERNEL(global int *out) {
+    int l = get_local_id(0), g = get_group_id(0) * 512;
+#ifdef BUG
+    uchar i = l * 16;
+#else
+    ushort i = l * 16;
+#endif
+    out[g + i] = l; // BUG
+}",
+        &[Ints(1024)],
+        "store of 4 bytes races with a write",
+    ),
+    race(
         "lanes_write_pairs",
         "kernel void KERNEL(global int *out) {
     int l = get_local_id(0), g = get_group_id(0) * 32;
