@@ -347,6 +347,73 @@ fn sorted_pairs<T: Element + Ord>(
         .input_n(GLOBAL * MOST, move |k| of(element(k)))
 }
 
+/// A message that is put together from small elements and read as words: at indices that the work-items share or not, by some or
+/// by all, also as vectors.
+fn message<W: Element>(
+    word: &str,
+    part: &str,
+    bytes: usize,
+    part_bytes: usize,
+    from: impl Fn(u64) -> W + Send + Sync + 'static,
+) -> Case {
+    const WORDS: usize = 16;
+    let parts = WORDS * bytes / part_bytes;
+    let source = format!(
+        "kernel void t(global {word} *out, global const uint *in) {{
+            size_t g = get_global_id(0);
+            {word} words[{WORDS}];
+            private {part} *parts = (private {part} *)words;
+            for (int k = 0; k < {WORDS}; k++)
+                words[k] = ({word})(in[g] * (k + 1));
+            uint n = in[g + 1] % {parts};
+            for (uint k = 0; k < n; k++)
+                parts[k ^ 1] = ({part})(in[g + 2] >> (k & 7));
+            parts[n ^ 1] = ({part})0x80;
+            for (uint k = 0; k < {parts}; k += 3)
+                if ((in[g] >> (k & 15)) & 1)
+                    parts[k] += ({part})k;
+            if (in[g] & 4)
+                vstore2((({part}2)(({part})n, ({part})3)), (in[g] >> 8) % {half}, parts);
+            for (int k = 0; k < {WORDS}; k++)
+                out[g * {WORDS} + k] = words[k] + ({word})parts[(n + k) % {parts}];
+        }}",
+        half = parts / 2,
+    );
+    Case::new(format!("private_arrays::message_{word}_{part}"), source)
+        .expect_n(GLOBAL * WORDS, move |at| {
+            let (g, which) = (at / WORDS, at % WORDS);
+            let [first, second, third] = [0, 1, 2].map(|k| element(g + k));
+            let words = (0..WORDS).map(|k| first.wrapping_mul(k as u32 + 1));
+            let mut memory: Vec<u8> =
+                words.flat_map(|word| u64::from(word).to_le_bytes().into_iter().take(bytes)).collect();
+            let mut set = |place: usize, value: u32| {
+                let (start, value) = (place * part_bytes, value.to_le_bytes());
+                memory[start..start + part_bytes].copy_from_slice(&value[..part_bytes]);
+            };
+            let n = second as usize % parts;
+            (0..n).for_each(|k| set(k ^ 1, third >> (k & 7)));
+            set(n ^ 1, 0x80);
+            let part = |memory: &[u8], place: usize| {
+                let mut value = [0; 4];
+                value[..part_bytes].copy_from_slice(&memory[place * part_bytes..][..part_bytes]);
+                u32::from_le_bytes(value)
+            };
+            for k in (0..parts).step_by(3).filter(|k| first >> (k & 15) & 1 != 0) {
+                let sum = part(&memory, k) + k as u32;
+                memory[k * part_bytes..][..part_bytes].copy_from_slice(&sum.to_le_bytes()[..part_bytes]);
+            }
+            if first & 4 != 0 {
+                let start = (first as usize >> 8) % (parts / 2) * 2 * part_bytes;
+                memory[start..][..part_bytes].copy_from_slice(&(n as u32).to_le_bytes()[..part_bytes]);
+                memory[start + part_bytes..][..part_bytes].copy_from_slice(&3u32.to_le_bytes()[..part_bytes]);
+            }
+            let mut word = [0; 8];
+            word[..bytes].copy_from_slice(&memory[which * bytes..][..bytes]);
+            Some(from(u64::from_le_bytes(word).wrapping_add(part(&memory, (n + which) % parts).into())))
+        })
+        .input_n(GLOBAL + 2, element)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     const SMALL: &[i64] = &[1, 2, 3, 7, 10, 100, 127];
     const LARGE: &[i64] = &[1, 3, 10, 641, 1000, 0xffff, 0x7fff_ffff, 0x1234_5678];
@@ -357,6 +424,11 @@ pub(crate) fn cases() -> Vec<Case> {
         counters("ulong", u64::from, u64::wrapping_add),
         counters("float", |v| v as f32, |a, b| a + b),
         counters("double", f64::from, |a, b| a + b),
+        message("uint", "uchar", 4, 1, |v| v as u32),
+        message("uint", "ushort", 4, 2, |v| v as u32),
+        message("ulong", "uchar", 8, 1, |v| v),
+        message("ulong", "ushort", 8, 2, |v| v),
+        message("ushort", "uchar", 2, 1, |v| v as u16),
         exchanged(),
         sorted_pairs("uchar", true, |v| v as u8, |key, value| key ^ value as u8),
         sorted_pairs("short", true, |v| v as i16, |key, value| key ^ value as i16),

@@ -58,7 +58,8 @@ impl Generator {
 
     /// A statement of these.
     pub(super) fn memory_statement(&mut self) {
-        match self.rng.u32(..10) {
+        match self.rng.u32(..11) {
+            10 => self.message(),
             0 | 1 => self.pointers_to_pointers(),
             2 | 3 => self.seen_as_another_type(),
             4 if self.modern => self.program_scope(),
@@ -158,6 +159,31 @@ impl Generator {
             }
         }
         self.declare(&name, Kind::Value(ty), true, false);
+    }
+
+    /// An array of words that is filled with smaller elements in a loop, as messages are for hash functions.
+    fn message(&mut self) {
+        let (list, k, name) = (self.fresh("t"), self.fresh("k"), self.fresh("v"));
+        let word = [UINT, ULONG, Ty { elem: Elem::U16, lanes: 1 }][self.rng.usize(..3)];
+        let part = if self.rng.bool() && word.bytes() > 2 { Elem::U16 } else { Elem::U8 };
+        let part = Ty { elem: part, lanes: 1 };
+        let count = 8 * word.bytes() / part.bytes();
+        let (t, p) = (word.name(), part.name());
+        let (fill, value, start) = (self.expr(word, 1), self.expr(part, 1), self.expr(UINT, 1));
+        let bound = if self.rng.bool() { count.to_string() } else { format!("({}) % {count}", self.expr(UINT, 1)) };
+        let flip = [0, 1, word.bytes() / part.bytes() - 1][self.rng.usize(..3)];
+        let index = match self.rng.u32(..3) {
+            0 => format!("{k} ^ {flip}"),
+            1 => format!("(({start}) + {k} ^ {flip}) & {}", count - 1),
+            _ => format!("({k} * 5 + {flip}) & {}", count - 1),
+        };
+        let test = if self.rng.bool() { format!("if ({}) ", self.condition(1)) } else { String::new() };
+        self.line(format!("{t} {list}[8]; for (uint {k} = 0; {k} < 8; {k}++) {list}[{k}] = ({t})(({fill}) + {k});"));
+        self.line(format!("private {p} *{list}p = (private {p} *){list}; uint {list}n = {bound};"));
+        self.line(format!("for (uint {k} = 0; {k} < {list}n; {k}++) {test}{list}p[{index}] = ({p})(({value}) + {k});"));
+        self.line(format!("{t} {name} = 0; for (uint {k} = 0; {k} < 8; {k}++) {name} = {name} * 31 + {list}[{k}];"));
+        self.line(format!("{name} ^= {list}p[({start}) & {}];", count - 1));
+        self.declare(&name, Kind::Value(word), true, false);
     }
 
     /// A structure in memory, behind pointers to several address spaces.

@@ -8,6 +8,9 @@
 //! An update of an element (`count[digit]++`) is one lane after the other as a whole: with a vector in between, all lanes would wait
 //! for the one whose element was written last.
 //!
+//! A store of bytes or half-words whose addresses no gather shares, such as to a message that is put together, has its addresses in
+//! registers: half as many instructions.
+//!
 //! Backends with short vectors, whose scattered accesses are lane by lane anyway, keep the addresses in registers.
 
 use clift_kir::analysis::UseCounts;
@@ -77,6 +80,13 @@ pub(super) fn updates(func: &Function) -> FxHashMap<Inst, Inst> {
         }
     }
     found
+}
+
+/// The addresses of gathers from private variables.
+pub(super) fn gathered(func: &Function) -> FxHashSet<Value> {
+    let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let gathers = insts.map(|&inst| func.dfg.inst(inst)).filter(|data| data.op == Opcode::Gather);
+    gathers.map(|data| data.args[0]).filter(|&pointers| is_private(func, pointers)).collect()
 }
 
 /// The operand of an update that a gather loads, and the other one, by their places.

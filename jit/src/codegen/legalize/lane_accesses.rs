@@ -37,10 +37,36 @@ impl Legalizer<'_> {
     }
 
     pub(super) fn store_lanes(&mut self, addresses: &[Value], value: &SplitValue, mem: MemInfo) {
-        for (i, &address) in addresses.iter().enumerate() {
-            let lane = self.lane(value, i as u32);
+        let lanes = self.lanes_in_words(value);
+        for (&address, lane) in addresses.iter().zip(lanes) {
             self.at().store(address, lane, mem);
         }
+    }
+
+    /// The lanes of a value as scalars. Bytes and half-words are moved in words of 64 bits, and shifted.
+    fn lanes_in_words(&mut self, value: &SplitValue) -> Vec<Value> {
+        let (ty, bits) = (value.ty, value.ty.elem.bits());
+        let in_word = u64::BITS / bits;
+        let part = self.new.dfg.ty(value.parts[0]);
+        if !carrier(ty.elem).is_int() || ty.is_bool() || in_word < 4 || !part.lanes().is_multiple_of(in_word) {
+            return self.lanes(value);
+        }
+        let words = Type::I64.with_lanes(part.lanes() / in_word);
+        let mut lanes = Vec::with_capacity(ty.lanes() as usize);
+        for &part in &value.parts {
+            let all = self.at().cast(Opcode::Bitcast, part, words);
+            for number in 0..words.lanes() {
+                let word = if words.is_vector() { self.at().extract(all, number) } else { all };
+                for place in 0..in_word {
+                    let mut at = self.at();
+                    let count = at.iconst(Type::I64, i64::from(place * bits));
+                    let lane = if place == 0 { word } else { at.int2(Opcode::Lshr, word, count) };
+                    lanes.push(at.int_resize(lane, carrier(ty.elem), false));
+                }
+            }
+        }
+        lanes.truncate(ty.lanes() as usize);
+        lanes
     }
 
     fn consecutive(&mut self, pointer: Value, ty: Type) -> Vec<Value> {
@@ -303,7 +329,10 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let (pointers, value, mask) = (self.get(data.args[0]), self.get(data.args[1]), self.get(data.args[2]));
         let mem = Self::lane_mem(self.mem(inst), value.ty);
-        if let Some(addresses) = self.private_lane_addresses(data.args[0], data.args[2]) {
+        let is_narrow = value.ty.elem.bytes() < 4;
+        if (!is_narrow || self.gathered.contains(&data.args[0]))
+            && let Some(addresses) = self.private_lane_addresses(data.args[0], data.args[2])
+        {
             if !self.update_private_lanes(inst, &addresses, mem) {
                 self.store_private_lanes(&addresses, &value, mem);
             }

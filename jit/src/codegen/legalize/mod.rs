@@ -46,7 +46,7 @@ use clift_kir::{
 };
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::target::caps::VectorCaps;
@@ -137,6 +137,7 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
         dummy: None,
         reached: FxHashMap::default(),
         forwards,
+        gathered: if forwards { forwarding::gathered(func) } else { FxHashSet::default() },
         updates: if forwards { forwarding::updates(func) } else { FxHashMap::default() },
         private_addresses: FxHashMap::default(),
         private_lanes: VecDeque::new(),
@@ -163,6 +164,8 @@ struct Legalizer<'a> {
     reached: FxHashMap<Value, u32>,
     /// Whether scattered accesses to private variables go lane by lane (`forwarding.rs`).
     forwards: bool,
+    /// Addresses of gathers from private variables.
+    gathered: FxHashSet<Value>,
     /// Updates of elements of private variables: by their gather and their scatter, the operation.
     updates: FxHashMap<Inst, Inst>,
     /// By vector of addresses of the old function in private variables: the addresses as vectors of integers.

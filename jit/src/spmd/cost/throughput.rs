@@ -508,6 +508,13 @@ impl ThroughputModel<'_> {
         }
         // A scalar access takes an OpenCL vector at once.
         let one = (components * f64::from(ty.elem.bits()) / f64::from(self.machine.register_bits)).max(1.0);
+        if let Some(granule) = self.interleaved.granule_at(pointer).filter(|&granule| granule > ty.elem.bytes())
+            && matches!(self.divergence.shape(pointer), Shape::Affine { .. })
+        {
+            // The granules are loaded and shifted; for a store, also modified and written.
+            let registers = self.registers(Elem::int(8 * granule).unwrap_or(ty.elem));
+            return (one, components * registers * if write { 6.0 } else { 3.0 });
+        }
         let Some(step) = self.step(inst, ty) else {
             // Vectors of 128 bits and more of active lanes are loaded whole, and transposed, or stored, if scalars compute their addresses.
             // Others are loaded in pieces of 64 bits.

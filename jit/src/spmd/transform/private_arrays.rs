@@ -1,12 +1,20 @@
 //! The layout of private variables. In structure-of-arrays layout, element i of all lanes is contiguous, so that lanes that
 //! access the same index access neighbouring addresses.
 //!
-//! This is possible for a variable whose accesses all have elements of one size, the *granule*, at multiples of that size, and
-//! whose address is used only for such accesses. Its offsets are multiplied by W, and the lanes are one granule apart. All other
-//! variables have one whole copy per lane, one after the other.
+//! This is possible for a variable whose accesses have aligned elements and whose address is used only for such accesses. The
+//! largest element is the *granule*: the granules of all lanes are contiguous, so that their offsets are multiplied by W, and the
+//! lanes are one granule apart. Smaller elements, such as the bytes of a message block that a hash function reads as words, are
+//! *parts* of granules ([`memory/parts.rs`](crate::spmd::vectorize)):
+//!
+//! ```text
+//! W = 4, granules of 4 bytes:   lane 0: 0 1 2 3   lane 1: 0 1 2 3   lane 2: 0 1 2 3   lane 3: 0 1 2 3   lane 0: 4 5 6 7   ...
+//! ```
+//!
+//! All other variables have one whole copy per lane, one after the other.
 
 use clift_kir::{Block, Function, Imm, Opcode, Slot, Value};
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 
 use crate::spmd::class::{Class, class};
 
@@ -15,8 +23,16 @@ use crate::spmd::class::{Class, class};
 pub(crate) struct Interleaved {
     /// The granule of each interleaved variable, in bytes.
     granules: SecondaryMap<Slot, Option<u32>>,
-    /// The granule of the interleaved variable into which a pointer points.
-    pointers: SecondaryMap<Value, Option<u32>>,
+    /// The interleaved variable into which a pointer points.
+    pointers: SecondaryMap<Value, PackedOption<Slot>>,
+}
+
+/// A pointer into a variable.
+#[derive(Clone, Copy, Default)]
+struct Into {
+    slot: PackedOption<Slot>,
+    /// The power of two of which its offset is a multiple, as an exponent.
+    alignment: u32,
 }
 
 impl Interleaved {
@@ -25,62 +41,59 @@ impl Interleaved {
         if func.slots.is_empty() {
             return Interleaved::default();
         }
-        // The variable into which each pointer points. Variables that do not qualify are marked as failed.
-        let mut into: SecondaryMap<Value, Option<Slot>> = SecondaryMap::new();
-        let mut sizes: SecondaryMap<Slot, Option<u32>> = SecondaryMap::new();
+        // Variables that do not qualify are marked as failed.
+        let mut into: SecondaryMap<Value, Into> = SecondaryMap::new();
+        let mut granules: SecondaryMap<Slot, u32> = SecondaryMap::new();
         let mut failed: SecondaryMap<Slot, bool> = SecondaryMap::new();
-        // Displacements and scales, which must be multiples of the granule.
-        let mut steps: Vec<(Slot, u64)> = Vec::new();
         for &block in order {
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if class(data.op) == Class::SlotAddr
                     && let Imm::Slot(slot) = data.imm
                 {
-                    into[func.dfg.result(inst)] = Some(slot);
+                    into[func.dfg.result(inst)] = Into { slot: slot.into(), alignment: u64::BITS };
                     continue;
                 }
                 for (i, &arg) in data.args.iter().enumerate() {
-                    let Some(slot) = into[arg] else { continue };
+                    let Into { slot, alignment } = into[arg];
+                    let Some(slot) = slot.expand() else { continue };
                     match (data.op, &data.imm) {
                         (Opcode::Addr, &Imm::Addr { scale, disp }) if i == 0 && !func.dfg.ty(arg).is_vector() => {
-                            into[func.dfg.result(inst)] = Some(slot);
-                            steps.push((slot, disp.unsigned_abs()));
-                            if data.args.len() > 1 {
-                                steps.push((slot, scale));
-                            }
+                            let step = if data.args.len() > 1 { scale } else { 0 };
+                            let alignment = alignment.min(step.trailing_zeros()).min(disp.trailing_zeros());
+                            into[func.dfg.result(inst)] = Into { slot: slot.into(), alignment };
                         }
-                        (Opcode::Load, _) => {
-                            let ty = func.dfg.ty(func.dfg.result(inst));
-                            note_size(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
+                        (Opcode::Load | Opcode::Store, &Imm::Mem(mem)) if i == 0 => {
+                            let value = func.dfg.single_result(inst).unwrap_or_else(|| data.args[1]);
+                            let elem = func.dfg.ty(value).elem;
+                            // Declared alignments are those of addresses.
+                            let declared = mem.align.min(func.slots[slot].align);
+                            let is_aligned = alignment >= elem.bytes().ilog2() || declared >= elem.bytes();
+                            failed[slot] |= !is_aligned;
+                            granules[slot] = granules[slot].max(elem.bytes());
                         }
-                        (Opcode::Store, _) if i == 0 => {
-                            let ty = func.dfg.ty(data.args[1]);
-                            note_size(&mut sizes[slot], &mut failed[slot], ty.elem.bytes());
-                        }
-                        // Anything else may access single bytes.
+                        // Anything else may access any bytes.
                         (_, _) => failed[slot] = true,
                     }
                 }
                 for target in func.dfg.targets(inst) {
                     for &arg in &target.args {
-                        if let Some(slot) = into[arg] {
+                        if let Some(slot) = into[arg].slot.expand() {
                             failed[slot] = true;
                         }
                     }
                 }
             }
         }
-        for (slot, step) in steps {
-            failed[slot] |= sizes[slot].is_none_or(|size| step % u64::from(size) != 0);
-        }
         let mut interleaved = Interleaved::default();
         for (slot, data) in &func.slots {
-            interleaved.granules[slot] =
-                sizes[slot].filter(|&size| !failed[slot] && data.size.is_multiple_of(u64::from(size)));
+            let granule = granules[slot];
+            let fits = !failed[slot] && granule > 0 && data.size.is_multiple_of(u64::from(granule));
+            interleaved.granules[slot] = fits.then_some(granule);
         }
         for value in into.keys() {
-            interleaved.pointers[value] = into[value].and_then(|slot| interleaved.granules[slot]);
+            let slot = into[value].slot.expand().filter(|&slot| interleaved.granules[slot].is_some());
+            interleaved.pointers[value] = slot.into();
         }
         interleaved
     }
@@ -92,14 +105,6 @@ impl Interleaved {
 
     /// As [`Self::granule`], for the variable into which a pointer points.
     pub(crate) fn granule_at(&self, pointer: Value) -> Option<u32> {
-        self.pointers[pointer]
-    }
-}
-
-/// Records the element size of an access.
-fn note_size(size: &mut Option<u32>, failed: &mut bool, bytes: u32) {
-    match *size {
-        None => *size = Some(bytes),
-        Some(known) => *failed |= known != bytes,
+        self.pointers[pointer].expand().and_then(|slot| self.granules[slot])
     }
 }

@@ -1,5 +1,6 @@
 //! Loads and stores: contiguous, strided, or scattered.
 
+mod parts;
 mod records;
 
 use clift_kir::dfg::ConstData;
@@ -147,8 +148,13 @@ impl Widener<'_> {
         let pointer = data.args[0];
         let element = Self::element(mem, ty);
         if let Some(granule) = self.interleaved.granule_at(pointer) {
-            let packs =
-                (0..ty.lanes()).map(|c| self.load_interleaved(pointer, c * granule, ty, element, mask)).collect();
+            let size = ty.elem.bytes();
+            let packs = (0..ty.lanes())
+                .map(|c| match size < granule {
+                    true => self.load_part(pointer, c * size, granule, ty, element, mask),
+                    false => self.load_interleaved(pointer, c * granule, ty, element, mask),
+                })
+                .collect();
             self.set(result, WideForm::Packs(packs));
             return;
         }
@@ -415,8 +421,12 @@ impl Widener<'_> {
         let element = Self::element(mem, ty);
         if let Some(granule) = self.interleaved.granule_at(pointer) {
             let packs = self.packs(value);
-            for (c, &pack) in packs.iter().enumerate() {
-                self.store_interleaved(pointer, c as u32 * granule, pack, element, mask);
+            let size = ty.elem.bytes();
+            for (c, &pack) in (0..).zip(&packs) {
+                match size < granule {
+                    true => self.store_part(pointer, c * size, granule, pack, element, mask),
+                    false => self.store_interleaved(pointer, c * granule, pack, element, mask),
+                }
             }
             return;
         }
