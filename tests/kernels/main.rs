@@ -9,6 +9,7 @@ mod atomics;
 mod barrier_bugs;
 mod barriers;
 mod borders;
+mod bytes;
 mod control;
 mod convert;
 mod float;
@@ -65,6 +66,7 @@ fn main() {
         barrier_bugs::cases(),
         barriers::cases(),
         borders::cases(),
+        bytes::cases(),
         control::cases(),
         convert::cases(),
         float::cases(),

@@ -12,6 +12,7 @@ mod addr;
 mod alias;
 pub(crate) mod calls;
 mod chosen_loads;
+mod combined_accesses;
 mod common_code;
 mod constant_loads;
 mod dce;
@@ -90,6 +91,7 @@ pub static PASSES: &[Pass] = &[
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(chosen_loads, "chooses among loaded values where a loop chooses among indices"),
+    pass!(combined_accesses, "accesses words in place of their bytes"),
     pass!(loop_loads, "passes on what an iteration stores and the next one loads"),
     pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
@@ -164,6 +166,7 @@ pub static SETTLE: &[&str] = &[
     "loop_loads",
     "simplify",
     "dce",
+    "combined_accesses",
     "simplify_cfg",
 ];
 

@@ -58,8 +58,9 @@ impl Generator {
 
     /// A statement of these.
     pub(super) fn memory_statement(&mut self) {
-        match self.rng.u32(..11) {
+        match self.rng.u32(..12) {
             10 => self.message(),
+            11 => self.words_of_bytes(),
             0 | 1 => self.pointers_to_pointers(),
             2 | 3 => self.seen_as_another_type(),
             4 if self.modern => self.program_scope(),
@@ -183,6 +184,37 @@ impl Generator {
         self.line(format!("for (uint {k} = 0; {k} < {list}n; {k}++) {test}{list}p[{index}] = ({p})(({value}) + {k});"));
         self.line(format!("{t} {name} = 0; for (uint {k} = 0; {k} < 8; {k}++) {name} = {name} * 31 + {list}[{k}];"));
         self.line(format!("{name} ^= {list}p[({start}) & {}];", count - 1));
+        self.declare(&name, Kind::Value(word), true, false);
+    }
+
+    /// Words that are loaded byte by byte, and stored so after a change.
+    fn words_of_bytes(&mut self) {
+        let (p, name) = (self.fresh("q"), self.fresh("v"));
+        let word = [UINT, ULONG, Ty { elem: Elem::U16, lanes: 1 }][self.rng.usize(..3)];
+        let (t, bytes) = (word.name(), word.bytes());
+        let is_big = self.rng.bool();
+        let place = |k: u32| if is_big { bytes - 1 - k } else { k };
+        let joined: Vec<String> = (0..bytes).map(|k| format!("({t}){p}[{}] << {}", place(k), 8 * k)).collect();
+        let (start, value) = (self.index(32, 1), self.expr(word, 1));
+        let space = if self.in_kernel() {
+            self.line(format!("global uchar *{p} = (global uchar *)mem + ({start});"));
+            "global"
+        } else {
+            self.line(format!("ulong8 {p}l = (ulong8)({value}) + (ulong8)(1, 2, 3, 4, 5, 6, 7, 8);"));
+            self.line(format!("private uchar *{p} = (private uchar *)&{p}l + ({start});"));
+            "private"
+        };
+        let joined = joined.join([" | ", " + ", " ^ "][self.rng.usize(..3)]);
+        let (at, read) = (self.rng.u32(..9), self.rng.u32(..9));
+        self.line(format!("{t} {name} = {joined};"));
+        if self.rng.bool() {
+            let joined = if self.rng.bool() { name.clone() } else { format!("({t})({name} ^ {value})") };
+            self.line(format!("{{ {t} w = {joined}; {space} uchar *q = {p} + {at};"));
+            for k in 0..bytes {
+                self.line(format!("q[{}] = (uchar)(w >> {});", place(k), 8 * k));
+            }
+            self.line(format!("}} {name} ^= {p}[{read}];"));
+        }
         self.declare(&name, Kind::Value(word), true, false);
     }
 

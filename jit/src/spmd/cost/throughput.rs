@@ -22,7 +22,7 @@ use crate::spmd::vectorize::aggregated_atomics::aggregated;
 use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
 use crate::spmd::vectorize::widen::how::{How, how};
-use crate::spmd::vectorize::widen::{has_row_length, lanewise_throughout, record_step};
+use crate::spmd::vectorize::widen::{has_row_length, lanewise_throughout, overlapping_pieces, record_step};
 use crate::target::costs::THROUGHPUTS;
 use crate::target::machine::Machine;
 
@@ -497,7 +497,10 @@ impl ThroughputModel<'_> {
             | How::End
             | How::Foreign => return false,
         };
-        !self.divergence.shape(data.args[0]).is_uniform(Scope::Pack) && self.step(inst, ty).is_none()
+        let shape = self.divergence.shape(data.args[0]);
+        let overlaps = how(data.op) == How::Load
+            && matches!(shape, Shape::Affine { stride, .. } if overlapping_pieces(stride, ty).is_some());
+        !shape.is_uniform(Scope::Pack) && !overlaps && self.step(inst, ty).is_none()
     }
 
     fn access(&self, inst: Inst, ty: Type, masked: bool, write: bool) -> (f64, f64) {
@@ -516,6 +519,11 @@ impl ThroughputModel<'_> {
             return (one, components * registers * if write { 6.0 } else { 3.0 });
         }
         let Some(step) = self.step(inst, ty) else {
+            if let Shape::Affine { stride, .. } = self.divergence.shape(pointer)
+                && let Some(pieces) = overlapping_pieces(stride, ty).filter(|_| !write)
+            {
+                return (1.0, 3.0 * f64::from(pieces) * self.registers(ty.elem));
+            }
             // Vectors of 128 bits and more of active lanes are loaded whole, and transposed, or stored, if scalars compute their addresses.
             // Others are loaded in pieces of 64 bits.
             let is_affine = matches!(self.divergence.shape(pointer), Shape::Affine { .. });

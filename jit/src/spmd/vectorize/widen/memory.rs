@@ -1,5 +1,6 @@
 //! Loads and stores: contiguous, strided, or scattered.
 
+mod overlapping;
 mod parts;
 mod records;
 
@@ -13,6 +14,7 @@ use super::forms::{Packs, WideForm};
 use super::{Mask, Widener};
 use crate::spmd::analysis::shape::{Bound, Check, Scope};
 use crate::spmd::report::Access;
+pub(crate) use overlapping::overlapping_pieces;
 pub(crate) use records::{record_step, record_step_at_once};
 
 /// OpenCL vectors of a pack stay in memory order if they have at most so many components in all, or if they have at most
@@ -33,6 +35,8 @@ enum Pattern {
     Records(Records),
     /// Contiguous records if the condition holds, any addresses otherwise.
     RecordsIf(Value, Records),
+    /// Elements that overlap those of the neighbouring lanes: the first one's address, and the stride.
+    Overlapping(Value, u32),
     /// Single elements within a few neighbours.
     Window(Window),
     /// Any addresses.
@@ -72,6 +76,9 @@ impl Widener<'_> {
             WideForm::Uniform(shared) if self.shape(pointer).is_uniform(Scope::Pack) => Pattern::Same(shared),
             WideForm::Affine { base, stride } => match self.records(base, stride, ty) {
                 Some(records) => Pattern::Records(records),
+                None if overlapping_pieces(stride, ty).is_some() && !volatile => {
+                    Pattern::Overlapping(base, stride as u32)
+                }
                 None => Pattern::Scattered,
             },
             WideForm::FirstLane(base) => {
@@ -177,6 +184,10 @@ impl Widener<'_> {
                     |this| this.load_records(records, ty, element, mask),
                     |this| this.gather(pointer, ty, element, mask),
                 ))
+            }
+            Pattern::Overlapping(base, stride) => {
+                let pack = self.load_overlapping(base, stride, ty, mem, mask);
+                WideForm::Packs(SmallVec::from_slice(&[pack]))
             }
             // Masks of elements that many lanes share take more instructions than a load for each lane.
             Pattern::Window(window) if mask.is_none() || window.sharers() <= MAX_SHARERS => {
@@ -472,6 +483,7 @@ impl Widener<'_> {
             Pattern::Same(_)
             | Pattern::Records(_)
             | Pattern::RecordsIf(..)
+            | Pattern::Overlapping(..)
             | Pattern::Window(_)
             | Pattern::Scattered => {
                 self.note_scattered(pointer, true);

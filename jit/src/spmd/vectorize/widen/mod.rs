@@ -45,7 +45,7 @@ use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
 pub(crate) use flat::lanewise_throughout;
 use forms::{Packs, WideForm};
-pub(crate) use memory::{record_step, record_step_at_once};
+pub(crate) use memory::{overlapping_pieces, record_step, record_step_at_once};
 pub(crate) use rows::has_row_length;
 
 /// Makes the code of a pack. With `tail`, lanes beyond the end of the work-group's row are inactive; otherwise all W lanes exist.

@@ -1,0 +1,100 @@
+//! Words that kernels load and store byte by byte, in either order, and words at each byte of a text.
+
+use clift_tests::kernel::{Case, Element, GLOBAL};
+use clift_tests::values::spread;
+
+/// Bytes of the text of each work-item.
+const TEXT: usize = 24;
+
+fn byte(k: usize) -> u8 {
+    (spread(11, k) >> 13) as u8
+}
+
+/// The bytes of a word from its lowest to its highest one.
+fn word(bytes: usize, is_big: bool, at: impl Fn(usize) -> u8) -> u64 {
+    (0..bytes).map(|k| u64::from(at(if is_big { bytes - 1 - k } else { k })) << (8 * k)).sum()
+}
+
+/// Words put together from bytes at the offset `from`, changed, and taken apart.
+fn taken_apart(ty: &str, bytes: usize, is_big: bool, from: usize) -> Case {
+    let place = |k: usize| if is_big { bytes - 1 - k } else { k };
+    let joined: Vec<String> = (0..bytes).map(|k| format!("({ty})p[{}] << {}", place(k), 8 * k)).collect();
+    let parts: String = (0..bytes).map(|k| format!("q[{}] = (uchar)(v >> {});\n", place(k), 8 * k)).collect();
+    let source = format!(
+        "kernel void t(global const uchar *in, global uchar *out) {{
+            size_t g = get_global_id(0);
+            global uchar *q = out + g * {TEXT};
+            for (int i = 0; i < {TEXT}; i++)
+                q[i] = 0;
+            for (int i = {from}; i + {bytes} <= {TEXT}; i += {bytes}) {{
+                global const uchar *p = in + g * {TEXT} + i;
+                {ty} v = ({joined});
+                v = ({ty})(v * 3);
+                q = out + g * {TEXT} + i;
+                {parts}
+            }}
+        }}",
+        joined = joined.join(" | "),
+    );
+    let order = if is_big { "big" } else { "little" };
+    Case::new(format!("bytes::taken_apart_{ty}_{order}_{from}"), source).input_n(GLOBAL * TEXT, byte).expect_n(
+        GLOBAL * TEXT,
+        move |at| {
+            let (g, place) = (at / TEXT, at % TEXT);
+            let Some(within) = place.checked_sub(from).filter(|within| within / bytes * bytes + from + bytes <= TEXT)
+            else {
+                return Some(0u8);
+            };
+            let (start, k) = (g * TEXT + from + within / bytes * bytes, within % bytes);
+            let tripled = word(bytes, is_big, |k| byte(start + k)).wrapping_mul(3);
+            let k = if is_big { bytes - 1 - k } else { k };
+            Some((tripled >> (8 * k)) as u8)
+        },
+    )
+}
+
+/// The word at each byte of a text, for some or all work-items.
+fn at_each_byte<T: Element>(
+    ty: &str,
+    bytes: usize,
+    step: usize,
+    from: impl Fn(u64) -> T + Send + Sync + 'static,
+) -> Case {
+    let source = format!(
+        "kernel void t(global const uchar *in, global {ty} *out) {{
+            size_t g = get_global_id(0);
+            {ty} v = *(global const {ty} *)(in + g * {step});
+            out[2 * g] = v;
+            {ty} w = 0;
+            if (in[g] & 1)
+                w = *(global const {ty} *)(in + g * {step} + 3);
+            out[2 * g + 1] = w;
+        }}"
+    );
+    Case::new(format!("bytes::at_each_byte_{ty}_{step}"), source).input_n(GLOBAL * step + 16, byte).expect_n(
+        2 * GLOBAL,
+        move |at| {
+            let (g, second) = (at / 2, at % 2 == 1);
+            let start = g * step + if second { 3 } else { 0 };
+            let is_read = !second || byte(g) & 1 == 1;
+            Some(from(if is_read { word(bytes, false, |k| byte(start + k)) } else { 0 }))
+        },
+    )
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = vec![
+        at_each_byte("ushort", 2, 1, |v| v as u16),
+        at_each_byte("uint", 4, 1, |v| v as u32),
+        at_each_byte("uint", 4, 2, |v| v as u32),
+        at_each_byte("ulong", 8, 1, |v| v),
+        at_each_byte("ulong", 8, 2, |v| v),
+        at_each_byte("ulong", 8, 4, |v| v),
+    ];
+    for (ty, bytes) in [("ushort", 2), ("uint", 4), ("ulong", 8)] {
+        for is_big in [false, true] {
+            cases.extend([0, 3].map(|from| taken_apart(ty, bytes, is_big, from)));
+        }
+    }
+    cases
+}
