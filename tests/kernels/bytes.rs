@@ -60,14 +60,18 @@ fn at_each_byte<T: Element>(
     step: usize,
     from: impl Fn(u64) -> T + Send + Sync + 'static,
 ) -> Case {
+    let joined: Vec<String> = (0..bytes).map(|k| format!("({ty})p[{k}] << {}", 8 * k)).collect();
+    let joined = joined.join(" | ");
     let source = format!(
         "kernel void t(global const uchar *in, global {ty} *out) {{
             size_t g = get_global_id(0);
-            {ty} v = *(global const {ty} *)(in + g * {step});
-            out[2 * g] = v;
+            global const uchar *p = in + g * {step};
+            {ty} v = {joined};
             {ty} w = 0;
+            p += 3;
             if (in[g] & 1)
-                w = *(global const {ty} *)(in + g * {step} + 3);
+                w = {joined};
+            out[2 * g] = v;
             out[2 * g + 1] = w;
         }}"
     );

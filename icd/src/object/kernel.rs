@@ -5,6 +5,7 @@
 //! the memory objects in the arguments are taken when the kernel is enqueued ([`Kernel::prepare`]).
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use clift_include::abi::ARENA_ALIGN;
@@ -106,6 +107,7 @@ impl Kernel {
             reached: Vec::new(),
         };
         let context = Arc::downgrade(program.context());
+        executable.launches[index].has_object.store(true, Ordering::Relaxed);
         let launch_info = Arc::new(KernelInfo { executable: executable.clone(), index, context });
         let checks = info.checks.as_ref().map(|checks| (checks.clone(), Arc::new(Reported::none(checks))));
         let exceeded = exceeded_limit(&info.args);

@@ -4,6 +4,7 @@
 //! Nothing is prepared for messages: all is looked up after a fault, from the argument block and what the command keeps alive.
 
 use std::any::Any;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 
 use clift_jit::{ArgInfo, ArgKind, Work};
@@ -35,6 +36,8 @@ pub struct KernelLaunches {
     pub cost: KernelCost,
     /// Those that repeat, if code of their own could be faster.
     pub repeated: Option<RepeatedLaunches>,
+    /// Whether a kernel object has been created, so that launches are likely.
+    pub has_object: AtomicBool,
 }
 
 impl KernelLaunches {
@@ -43,7 +46,7 @@ impl KernelLaunches {
         let deciding = kernel.specializations.as_ref().map(|all| all.deciding_constants());
         let repeated =
             deciding.filter(|_| config().specialize != SpecializeChoice::Never).and_then(RepeatedLaunches::watch);
-        Self { cost: KernelCost::default(), repeated }
+        Self { cost: KernelCost::default(), repeated, has_object: AtomicBool::new(false) }
     }
 }
 

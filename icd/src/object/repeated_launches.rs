@@ -9,12 +9,13 @@
 //!                                         └──── with other lanes next ─────┘
 //! ```
 //!
-//! Launches never wait for such code. In a trial, launches get the best code so far and the new one in turn, one at a time; the
+//! Launches never wait for such code, and a kernel's codes are compiled one at a time. In a trial, launches get the best code so far and the new one in turn, one at a time; the
 //! least time that either takes decides, and one launch that takes clearly longer ends it. Integers that change with each launch, such
 //! as the number of a step, are not taken for constants.
 //!
-//! Where packs and one lane were estimated to take about the same time, such code is tried with either: the estimate knows neither
-//! how often branches are taken nor how alike neighbours are.
+//! Where neither packs nor one lane were estimated to be much faster, such code is tried with either: the estimate knows neither
+//! how often branches are taken nor how alike neighbours are. Where the other lanes are clearly faster, all launches with the same
+//! local size get them from then on, until they have code of their own: code without constants is compiled, too.
 //!
 //! Both codes compute the same: floating-point arguments stay variables, and kernels that observe sub-groups keep their number
 //! of lanes. Only `-cl-unsafe-math-optimizations` lets sums with a known number of iterations have another order.
@@ -52,6 +53,10 @@ const MAX_COMPILED: usize = 64;
 /// After so many launches with either code a trial ends with the new code as the slower one if it takes at least so many percent of
 /// the time of the best one. The last entry decides: otherwise the new code is faster.
 const SLOWER: [u64; 4] = [125, 112, 105, 98];
+/// As [`SLOWER`]: the trial ends with the new code as the faster one if it takes at most so many percent.
+const FASTER: [u64; 4] = [50, 75, 90, 98];
+/// Other lanes are clearly faster if they take at most so many percent of the time.
+const CLEARLY_FASTER: u64 = 80;
 /// How many launches with either code a trial has at most.
 const TRIAL_LAUNCHES: u32 = SLOWER.len() as u32;
 /// An integer that changes so often while all else stays the same is a variable.
@@ -76,6 +81,20 @@ struct State {
     /// By integer, how often it has changed alone; [`CHANGES`] if it is a variable.
     changes: SmallVec<[u8; 8]>,
     last: Option<Constants>,
+    /// Code with the rejected lanes for launches without code of their own.
+    general: General,
+}
+
+/// Code without constants that has turned out to be better than the usual one.
+#[derive(Debug, Default)]
+enum General {
+    /// Nothing is known of it.
+    #[default]
+    Unknown,
+    /// It is being compiled, or could not be.
+    Requested,
+    /// It is for launches with these images and the local size of these constants.
+    Code(Box<Constants>, Specialization),
 }
 
 /// Launches with the same constants.
@@ -89,6 +108,8 @@ struct Kind {
     best: Option<Specialization>,
     /// How many codes have been compiled.
     tried: usize,
+    /// Whether the rejected lanes have turned out to be slower.
+    keeps_lanes: bool,
 }
 
 #[derive(Debug)]
@@ -107,6 +128,7 @@ enum Stage {
 struct Trial {
     /// `None` if it could not be compiled.
     code: Option<Specialization>,
+    lanes: LaneChoice,
     /// How many launches have got it.
     launches: u32,
     /// The times of the best code so far.
@@ -155,6 +177,8 @@ pub struct CodeRequest {
     pub constants: Constants,
     /// With which lanes.
     pub lanes: LaneChoice,
+    /// Whether it is for all launches with these images and this local size, instead of having constants.
+    pub is_general: bool,
 }
 
 impl Constants {
@@ -227,8 +251,12 @@ impl RepeatedLaunches {
     /// Takes code that a [`Choice`] asked for; `None` if there is none.
     pub fn compiled(&self, request: &CodeRequest, code: Option<Specialization>) {
         let mut state = self.state.lock();
-        if let Some(kind) = state.kinds.iter_mut().find(|kind| kind.constants == request.constants) {
-            kind.stage = Stage::Trial(Trial::of(code));
+        if request.is_general {
+            if let Some(code) = code {
+                state.general = General::Code(Box::new(request.constants.clone()), code);
+            }
+        } else if let Some(kind) = state.kinds.iter_mut().find(|kind| kind.constants == request.constants) {
+            kind.stage = Stage::Trial(Trial::of(code, request.lanes));
         }
     }
 }
@@ -244,8 +272,10 @@ impl State {
         }
         let known = self.kinds.iter().position(|kind| kind.constants == constants);
         let at = known.unwrap_or_else(|| self.add(constants));
+        let is_busy = self.kinds.iter().any(|kind| matches!(kind.stage, Stage::Compiling));
         let kind = &mut self.kinds[at];
         kind.used = self.launches;
+        let general = self.general.code_for(kind);
         let asks = match &mut kind.stage {
             Stage::Counting(spent) => {
                 *spent += nanos;
@@ -253,28 +283,38 @@ impl State {
             }
             Stage::Compiling | Stage::Settled => false,
             Stage::Trial(trial) => match trial.is_faster() {
-                None => return trial.next(kind.best.as_ref()),
+                None => return trial.next(kind.best.as_ref().or(general.as_ref())),
                 Some(faster) => {
                     tracing::debug!(target: "clift::time", faster, best_ns = trial.best.least(), new_ns = trial.new.least(), "code for repeated launches");
+                    let is_clear = faster && trial.percent() <= u128::from(CLEARLY_FASTER);
+                    let other_lanes = trial.lanes == LaneChoice::Rejected;
+                    kind.keeps_lanes |= other_lanes && !faster;
                     if faster {
                         kind.best.clone_from(&trial.code);
                     }
                     kind.stage = Stage::Settled;
+                    if other_lanes && is_clear && matches!(self.general, General::Unknown) {
+                        self.general = General::Requested;
+                        let (constants, lanes) = (kind.constants.clone(), LaneChoice::Rejected);
+                        let compile = Some(Box::new(CodeRequest { constants, lanes, is_general: true }));
+                        return Choice { code: kind.best.clone(), times: None, compile };
+                    }
                     true
                 }
             },
         };
         let mut compile = None;
         if asks
+            && !is_busy
             && self.compiled < MAX_COMPILED
             && let Some(&lanes) = lanes.get(kind.tried)
         {
             self.compiled += 1;
             kind.tried += 1;
             kind.stage = Stage::Compiling;
-            compile = Some(Box::new(CodeRequest { constants: kind.constants.clone(), lanes }));
+            compile = Some(Box::new(CodeRequest { constants: kind.constants.clone(), lanes, is_general: false }));
         }
-        Choice { code: kind.best.clone(), times: None, compile }
+        Choice { code: kind.best.clone().or(general), times: None, compile }
     }
 
     /// Notes which integer alone has changed since the last launch.
@@ -300,7 +340,7 @@ impl State {
 
     /// Adds a kind. Of many, one is forgotten that has not got its code yet, and whose last launch was the longest ago.
     fn add(&mut self, constants: Constants) -> usize {
-        let kind = Kind { constants, used: 0, stage: Stage::Counting(0), best: None, tried: 0 };
+        let kind = Kind { constants, used: 0, stage: Stage::Counting(0), best: None, tried: 0, keeps_lanes: false };
         if self.kinds.len() < MAX_KINDS {
             self.kinds.push(kind);
             return self.kinds.len() - 1;
@@ -316,10 +356,19 @@ impl State {
     }
 }
 
+impl General {
+    /// The code for launches of a kind, unless these are better off without it.
+    fn code_for(&self, kind: &Kind) -> Option<Specialization> {
+        let General::Code(of, code) = self else { return None };
+        let suits = of.nd.local_size() == kind.constants.nd.local_size() && of.images == kind.constants.images;
+        (suits && !kind.keeps_lanes).then(|| code.clone())
+    }
+}
+
 impl Trial {
     /// The trial of some code; `None` is slower than any.
-    fn of(code: Option<Specialization>) -> Trial {
-        Trial { code, launches: 0, best: Arc::default(), new: Arc::default() }
+    fn of(code: Option<Specialization>, lanes: LaneChoice) -> Trial {
+        Trial { code, lanes, launches: 0, best: Arc::default(), new: Arc::default() }
     }
 
     /// What the next launch gets, if `best` is the best code so far. One launch at a time gets code that may be slow, however many
@@ -338,9 +387,17 @@ impl Trial {
             return Some(false);
         }
         let launches = self.best.count().min(self.new.count()).min(TRIAL_LAUNCHES);
-        let slower = SLOWER.get(launches.checked_sub(1)? as usize)?;
-        let is_slower = u128::from(self.new.least()) * 100 >= u128::from(self.best.least()) * u128::from(*slower);
-        (is_slower || launches == TRIAL_LAUNCHES).then_some(!is_slower)
+        let at = launches.checked_sub(1)? as usize;
+        let percent = self.percent();
+        if percent >= u128::from(*SLOWER.get(at)?) {
+            return Some(false);
+        }
+        (percent <= u128::from(*FASTER.get(at)?) || launches == TRIAL_LAUNCHES).then_some(true)
+    }
+
+    /// The time of the new code in percent of that of the best one.
+    fn percent(&self) -> u128 {
+        u128::from(self.new.least()) * 100 / u128::from(self.best.least().max(1))
     }
 }
 
@@ -500,19 +557,44 @@ mod tests {
         assert_eq!(request.lanes, LaneChoice::Usual);
         all.compiled(&request, Some(code()));
         // The new code is the best one, and the next is asked for.
-        let request = (0..20).find_map(|_| {
-            let choice = launch(&all, [3, 1]);
-            if let Some(times) = choice.times {
-                times.add(if choice.code.is_some() { 900 } else { 1000 });
-            }
-            choice.compile
-        });
-        let request = request.expect("to be compiled");
+        let request = next_request(&all, 900);
         assert_eq!(request.lanes, LaneChoice::Rejected);
         assert!(is_special(&launch(&all, [3, 1])));
         all.compiled(&request, None);
         assert!(is_special(&launch(&all, [3, 1])));
         assert!(is_special(&launch(&all, [3, 1])));
+    }
+
+    /// Goes on with launches, of which the usual code takes 1000 ns, until code is to be compiled.
+    fn next_request(all: &RepeatedLaunches, special: u64) -> CodeRequest {
+        let request = (0..20).find_map(|_| {
+            let choice = launch(all, [3, 1]);
+            if let Some(times) = choice.times {
+                times.add(if choice.code.is_some() { special } else { 1000 });
+            }
+            choice.compile
+        });
+        *request.expect("to be compiled")
+    }
+
+    /// Other lanes that take less than half the time are recognized at once, and serve launches with other constants.
+    #[test]
+    fn clearly_better_lanes_are_for_all_launches() {
+        let all = watched_with(Some(1));
+        let (_, request) = until_compiled(&all, |_| [3, 1]).expect("to be compiled");
+        all.compiled(&request, None);
+        let request = next_request(&all, 900);
+        assert_eq!((request.lanes, request.is_general), (LaneChoice::Rejected, false));
+        assert!(is_usual(&launch(&all, [4, 1])));
+        all.compiled(&request, Some(code()));
+        let general = next_request(&all, 400);
+        assert_eq!((general.lanes, general.is_general), (LaneChoice::Rejected, true));
+        assert!(is_special(&launch(&all, [3, 1])));
+        assert!(is_usual(&launch(&all, [4, 1])));
+        all.compiled(&general, Some(code()));
+        assert!(is_special(&launch(&all, [4, 1])));
+        let other = NdRange::new(1, [64, 1, 1], [0; 3], [16, 1, 1]).expect("a geometry");
+        assert!(is_usual(&all.choose(all.constants(&other, &[0; 8], &[]), 1000)));
     }
 
     /// However many launches are enqueued, one gets code that may be slow.

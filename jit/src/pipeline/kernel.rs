@@ -10,6 +10,7 @@ use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
+use crate::specialize::PacksOfGroups;
 use crate::spmd::PackCosts;
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
@@ -89,20 +90,26 @@ pub(super) fn gains_from_packs_of_groups(
     number: usize,
     needs: &KernelNeeds,
     options: &Options,
-) -> bool {
+) -> PacksOfGroups {
     let kernel = &module.kernels[number];
     let required = kernel.required_local_size;
     // What keeps a kernel without barriers and local memory from having packs does so in all launches.
     let other = required == Some([1; 3]) || needs.has_barrier || needs.resources.local_bytes > 0;
-    options.backend != BackendChoice::Interp
+    let has_packs = needs.report.scalar.is_none() || other;
+    let can = options.backend != BackendChoice::Interp
         && !options.opt_disable
         && !options.checks.concern_groups()
         && options.width.is_none_or(|width| width > 1)
         && required.is_none_or(|sizes| sizes == [1; 3])
-        && (needs.report.scalar.is_none() || other)
+        && (has_packs || needs.report.rejected_lanes.is_some())
         && module.funcs[kernel.func].stage == Stage::Canonical
         && !calls_functions(&module.funcs[kernel.func])
-        && spmd::can_pack_groups(module, &module.funcs[kernel.func])
+        && spmd::can_pack_groups(module, &module.funcs[kernel.func]);
+    match (can, has_packs) {
+        (false, _) => PacksOfGroups::Never,
+        (true, false) => PacksOfGroups::WithRejectedLanes,
+        (true, true) => PacksOfGroups::Always,
+    }
 }
 
 /// Whether a function calls others. Such kernels have one lane in all launches.

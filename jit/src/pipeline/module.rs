@@ -18,7 +18,9 @@ use crate::check::Instrumentation;
 use crate::codegen::AcceptedStage;
 use crate::codegen::data::ProgramData;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
-use crate::specialize::{DecidingConstants, LaunchConstants, LaunchFacts, Specialization, Specializations};
+use crate::specialize::{
+    DecidingConstants, LaunchConstants, LaunchFacts, PacksOfGroups, Specialization, Specializations,
+};
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::report::work;
 use crate::{ArgKind, BackendChoice, BuildError, Kernel, Options, Program, check, passes, spmd};
@@ -79,7 +81,11 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let usual = Specialization { entry, resources: needs.resources, memory, exchange: None };
             let accesses =
                 accesses.clone().filter(|accesses| image::has_accesses(&accesses.funcs[accesses.kernels[number].func]));
-            let by_groups = !desc.is_child && kernel::gains_from_packs_of_groups(&module, number, &needs, options);
+            let by_groups = if desc.is_child {
+                PacksOfGroups::Never
+            } else {
+                kernel::gains_from_packs_of_groups(&module, number, &needs, options)
+            };
             let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
             let transposed =
                 (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, &needs, options)).flatten();
@@ -93,8 +99,11 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             }
             let promoted = promoted.clone().filter(|_| assumes_separate_args[number] || !deciding.is_empty());
             let rejected_lanes = deciding.rejected_lanes;
-            let is_special =
-                accesses.is_some() || by_groups || transposed.is_some() || promoted.is_some() || !deciding.is_empty();
+            let is_special = accesses.is_some()
+                || by_groups == PacksOfGroups::Always
+                || transposed.is_some()
+                || promoted.is_some()
+                || !deciding.is_empty();
             let specializations = is_special.then(|| {
                 let source = accesses.unwrap_or_else(|| module.clone());
                 let lanes = Lanes { usual: needs.resources.width, rejected: rejected_lanes };

@@ -107,13 +107,24 @@ pub struct Specializations {
     specialize: SpecializeFn,
     /// Whether the kernel accesses images: each launch needs a specialization.
     by_images: bool,
-    /// Whether launches with groups of one work-item have a specialization.
-    by_groups: bool,
+    /// Which launches with groups of one work-item have a specialization.
+    by_groups: PacksOfGroups,
     /// The dimension that should be exchanged with x, and the lanes of packs then, if the kernel is faster in such launches.
     transposed: Option<(Exchange, u32)>,
     /// What decides how the code could be.
     deciding: DecidingConstants,
     codes: Mutex<Codes>,
+}
+
+/// Which launches with groups of one work-item have packs of groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacksOfGroups {
+    /// None can have.
+    Never,
+    /// Those with the rejected lanes.
+    WithRejectedLanes,
+    /// All.
+    Always,
 }
 
 /// The specializations that are kept.
@@ -174,7 +185,7 @@ impl Specializations {
     pub(crate) fn new(
         usual: Option<Facts>,
         code: Specialization,
-        by_groups: bool,
+        by_groups: PacksOfGroups,
         transposed: Option<(Exchange, u32)>,
         deciding: DecidingConstants,
         specialize: SpecializeFn,
@@ -216,7 +227,7 @@ impl Specializations {
 
     /// The form in which a launch is executed.
     fn form(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> LaunchForm {
-        if self.by_groups && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS {
+        if self.by_groups == PacksOfGroups::Always && local_size == [1; 3] && num_groups[0] >= LEAST_GROUPS {
             return LaunchForm::SingleItems;
         }
         match self.transposed {
@@ -225,6 +236,11 @@ impl Specializations {
             }
             Some(_) | None => LaunchForm::AsGiven,
         }
+    }
+
+    /// Whether launches with these sizes have packs of work-groups, whatever their arguments are.
+    pub fn has_packs_of_groups(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> bool {
+        !self.by_images && self.form(local_size, num_groups) == LaunchForm::SingleItems
     }
 
     /// The specialization for a launch, if it needs one; `local_size` and `num_groups` are its sizes.
@@ -269,12 +285,39 @@ impl Specializations {
         constants: LaunchConstants,
         lanes: LaneChoice,
     ) -> Result<Specialization, BuildError> {
-        let (global, local) = (constants.global_size, constants.local_size);
-        let num_groups = std::array::from_fn(|d| global[d].div_ceil(local[d].max(1)));
-        // Other forms are for packs.
-        let one_lane = lanes == LaneChoice::Rejected && self.deciding.rejected_lanes == Some(1);
-        let form = if one_lane { LaunchForm::AsGiven } else { self.form(local, num_groups) };
+        let form = self.form_with(&constants, lanes);
         self.compile(&LaunchFacts { constants: Some(constants), lanes, ..LaunchFacts::new(args, form) })
+    }
+
+    /// As [`Specializations::with_constants`], for all launches with the local size of a given one.
+    ///
+    /// # Errors
+    /// As for [`super::compile`]; the error names the kernel.
+    pub fn with_lanes(
+        &self,
+        args: ArgFacts<'_>,
+        launch: &LaunchConstants,
+        lanes: LaneChoice,
+    ) -> Result<Specialization, BuildError> {
+        let form = self.form_with(launch, lanes);
+        self.compile(&LaunchFacts { lanes, ..LaunchFacts::new(args, form) })
+    }
+
+    /// The form in which a launch with other lanes is executed.
+    fn form_with(&self, launch: &LaunchConstants, lanes: LaneChoice) -> LaunchForm {
+        let (global, local) = (launch.global_size, launch.local_size);
+        let num_groups = std::array::from_fn(|d| global[d].div_ceil(local[d].max(1)));
+        match lanes {
+            LaneChoice::Usual => self.form(local, num_groups),
+            // Other forms are for packs.
+            LaneChoice::Rejected if self.deciding.rejected_lanes == Some(1) => LaunchForm::AsGiven,
+            LaneChoice::Rejected
+                if self.by_groups != PacksOfGroups::Never && local == [1; 3] && num_groups[0] >= LEAST_GROUPS =>
+            {
+                LaunchForm::SingleItems
+            }
+            LaneChoice::Rejected => self.form(local, num_groups),
+        }
     }
 
     /// The dimension that should be exchanged with x, if the kernel is faster then and rows are long enough.
@@ -332,7 +375,7 @@ mod tests {
         let all = Specializations::new(
             Some(Facts(Vec::new())),
             code(),
-            false,
+            PacksOfGroups::Never,
             None,
             DecidingConstants::default(),
             Box::new(specialize),

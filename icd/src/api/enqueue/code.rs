@@ -1,6 +1,7 @@
 //! The code that a launch gets.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use clift_include::image::ArgFact;
 use clift_jit::ArgFacts;
@@ -59,9 +60,12 @@ pub(super) fn choose(
     // CL_OUT_OF_RESOURCES if there is a failure to make the code for these arguments
     // The code is compiled on a thread with a large stack.
     let (local_size, num_groups) = (launch.nd.local_size(), launch.nd.num_groups());
-    let code = specializations
-        .known(launch.facts(), local_size, num_groups)
-        .unwrap_or_else(|| background::run(|| specializations.get(launch.facts(), local_size, num_groups)));
+    let code = specializations.known(launch.facts(), local_size, num_groups).unwrap_or_else(|| {
+        if specializations.has_packs_of_groups(local_size, num_groups) {
+            prepare_others(info, local_size, num_groups);
+        }
+        background::run(|| specializations.get(launch.facts(), local_size, num_groups))
+    });
     let code = code.map_err(|error| {
         let name = &kernel.info().name;
         queue.context().report(&format!("kernel `{name}` cannot be compiled for its arguments: {error}"));
@@ -95,6 +99,25 @@ fn for_repeated(
     if nanos < LEAST_LAUNCH_NS { Choice::default() } else { repeated.choose(constants(), nanos) }
 }
 
+/// Compiles the code for groups of one work-item of the program's other kernels in the background: programs that launch such groups
+/// do so with all of their kernels.
+fn prepare_others(info: &KernelInfo, local_size: [u64; 3], num_groups: [u64; 3]) {
+    let kernels = info.executable.program.kernels.iter().zip(&info.executable.launches).enumerate();
+    for (index, (kernel, launches)) in kernels {
+        let Some(specializations) = &kernel.specializations else { continue };
+        let is_likely = index != info.index && launches.has_object.load(Ordering::Relaxed);
+        let facts = ArgFacts { images: &[], overlap: false };
+        if is_likely
+            && specializations.has_packs_of_groups(local_size, num_groups)
+            && specializations.known(facts, local_size, num_groups).is_none()
+        {
+            let specializations = specializations.clone();
+            // A failure is met again by the launch, which reports it.
+            background::start(move || drop(specializations.get(facts, local_size, num_groups)));
+        }
+    }
+}
+
 /// Compiles code for repeated launches in the background.
 fn compile(info: &Arc<KernelInfo>, request: CodeRequest) {
     // The program may end first.
@@ -106,7 +129,12 @@ fn compile(info: &Arc<KernelInfo>, request: CodeRequest) {
             return;
         };
         let facts = ArgFacts { images: request.constants.images(), overlap: false };
-        let code = specializations.with_constants(facts, repeated.for_compiler(&request.constants), request.lanes);
+        let constants = repeated.for_compiler(&request.constants);
+        let code = if request.is_general {
+            specializations.with_lanes(facts, &constants, request.lanes)
+        } else {
+            specializations.with_constants(facts, constants, request.lanes)
+        };
         repeated.compiled(&request, code.ok());
     });
 }

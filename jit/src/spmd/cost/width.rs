@@ -486,7 +486,7 @@ const HALF_PRESSURE: f64 = 0.6;
 const WORTHWHILE: f64 = 0.85;
 /// Packs with this part of the speed of one lane, by the estimate, may be faster: it knows neither how often branches are taken
 /// nor how alike neighbours are.
-const CLOSE: f64 = 0.5;
+const CLOSE: f64 = 0.25;
 /// Packs estimated to be less than this many times as fast as one lane may be slower, for the same reasons. (Zen 4, grid searches and
 /// hashes of words of different lengths: estimates of 0.9 to 1.7 where packs had a quarter to the same of the speed of one lane.)
 const CLOSE_ABOVE: f64 = 2.0;
