@@ -224,10 +224,17 @@ impl Pass<'_, '_> {
             return here;
         }
         self.if_by_calls(here, |pass, here| {
+            let mut operands = Vec::with_capacity(calls.len());
             for (inst, access) in &calls {
                 let loc = pass.func.locs[*inst];
                 let site = pass.sites.add(pass.func, CheckKind::Race, access.kind, access.object, loc);
-                pass.follow(here, *inst, access, site);
+                operands.push((loc, pass.operands(here, *inst, access, site)));
+            }
+            // Next to one another: all in one loop over the lanes.
+            for (loc, operands) in operands {
+                let mut b = Builder::at_end(pass.func, here);
+                b.set_loc(loc);
+                check(&mut b, operands);
             }
         })
     }
@@ -349,7 +356,16 @@ impl Pass<'_, '_> {
         after
     }
 
+    /// Emits the call for an access that is always followed by calls.
     fn follow(&mut self, here: Block, inst: Inst, access: &Access, site: usize) {
+        let operands = self.operands(here, inst, access, site);
+        let mut b = Builder::at_end(self.func, here);
+        b.set_loc(b.func.locs[inst]);
+        check(&mut b, operands);
+    }
+
+    /// Emits the operands of the call for an access.
+    fn operands(&mut self, here: Block, inst: Inst, access: &Access, site: usize) -> [Value; 4] {
         let data = self.func.dfg.inst(inst).clone();
         let mut b = Builder::at_end(self.func, here);
         b.set_loc(b.func.locs[inst]);
@@ -361,7 +377,7 @@ impl Pass<'_, '_> {
         }
         let mark = b.iconst(Type::I64, PACKED.cast_signed());
         let packed = b.int2(Opcode::Or, packed, mark);
-        call_site(&mut b, site, [address, packed]);
+        site_operands(&mut b, site, [address, packed])
     }
 }
 
@@ -371,10 +387,21 @@ fn is_global(access: &Access) -> bool {
 }
 
 /// Emits a call of the checker for a site, with its place and its size.
-pub(super) fn call_site(b: &mut Builder<'_>, site: usize, [place, bytes]: [Value; 2]) {
+pub(super) fn call_site(b: &mut Builder<'_>, site: usize, operands: [Value; 2]) {
+    let operands = site_operands(b, site, operands);
+    check(b, operands);
+}
+
+/// Emits the operands of a check.
+pub(super) fn site_operands(b: &mut Builder<'_>, site: usize, [place, bytes]: [Value; 2]) -> [Value; 4] {
     let site = b.iconst(Type::I64, site as i64);
     let item = b.query_linear(Opcode::GlobalLinearId);
-    b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
+    [site, place, bytes, item]
+}
+
+/// Emits a check. Its result is of type `i32`.
+pub(super) fn check(b: &mut Builder<'_>, operands: [Value; 4]) -> Value {
+    b.value(Opcode::Check, &operands, Imm::None, Type::I32)
 }
 
 /// Emits the offset and the size of an access in their places in a packed access.

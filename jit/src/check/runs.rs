@@ -6,13 +6,14 @@
 use clift_include::check::{CheckKind, SiteKind};
 use clift_kir::clone::clone_inst;
 use clift_kir::dfg::ConstData;
-use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Opcode, Type, Value};
+use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Loc, Opcode, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
 use super::accesses::{Bytes, pointers};
+use super::groups::{check, site_operands};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::{Check, Sites, Size};
 use crate::passes::Replacements;
@@ -247,10 +248,13 @@ impl Rewriter<'_, '_> {
         let mut at = slow;
         let first_slow = self.func.layout.blocks().len();
         self.slow.insert(slow);
+        let checked = body.iter().filter_map(|&inst| Some((inst, self.of.get(&inst)?.clone())));
+        let checked: Vec<(Inst, Accesses)> = checked.collect();
+        let mut permitted = self.asked(slow, &checked, &offsets).into_iter();
         for &inst in &body {
-            match self.of.get(&inst).cloned() {
+            match self.of.contains_key(&inst).then(|| permitted.next()).flatten() {
                 None => self.copy(at, inst, &mut renamed),
-                Some(accesses) => at = self.asked(at, inst, &accesses, &offsets, &mut renamed, true),
+                Some(permitted) => at = self.if_permitted(at, inst, permitted, &mut renamed, true),
             }
         }
         for number in first_slow..self.func.layout.blocks().len() {
@@ -276,50 +280,83 @@ impl Rewriter<'_, '_> {
             }
         }
         let mut renamed = FxHashMap::default();
-        let after = self.asked(here, inst, &accesses, &offsets, &mut renamed, cold);
+        let permitted = self.asked(here, &[(inst, accesses)], &offsets)[0];
+        let after = self.if_permitted(here, inst, permitted, &mut renamed, cold);
         for (old, new) in renamed {
             self.replaced.set(old, new);
         }
         after
     }
 
-    /// Emits an instruction that is executed if the checker permits all its accesses. Returns the block that follows.
-    fn asked(
+    /// Emits the questions to the checker about the accesses of instructions, next to one another: all in one loop over the lanes. Returns
+    /// for each instruction whether it may be executed.
+    fn asked(&mut self, here: Block, insts: &[(Inst, Accesses)], offsets: &FxHashMap<Value, Value>) -> Vec<Value> {
+        let mut questions: Vec<(Loc, [Value; 4])> = Vec::new();
+        let needs_question = |access: &Access| !(access.is_shadow && access.object().is_some());
+        for (inst, accesses) in insts {
+            let loc = self.func.locs[*inst];
+            for access in accesses.iter().filter(|access| needs_question(access)) {
+                let site = self.sites.add(self.func, access.check_kind(), access.kind, access.object(), loc);
+                let mut b = Builder::at_end(self.func, here);
+                b.set_loc(loc);
+                let place = offsets.get(&access.pointer).copied();
+                let place = place.unwrap_or_else(|| b.cast(Opcode::PtrToInt, access.pointer, Type::I64));
+                let bytes = match access.bytes {
+                    Bytes::Constant(bytes) => b.iconst(Type::I64, bytes as i64),
+                    Bytes::Value(bytes) => bytes,
+                };
+                questions.push((loc, site_operands(&mut b, site, [place, bytes])));
+            }
+        }
+        let mut answers: Vec<Value> = Vec::with_capacity(questions.len());
+        for (loc, operands) in questions {
+            let mut b = Builder::at_end(self.func, here);
+            b.set_loc(loc);
+            answers.push(check(&mut b, operands));
+        }
+        let mut answers = answers.into_iter();
+        let mut permitted = Vec::with_capacity(insts.len());
+        for (inst, accesses) in insts {
+            let mut b = Builder::at_end(self.func, here);
+            b.set_loc(b.func.locs[*inst]);
+            let mut all: Option<Value> = None;
+            for access in accesses {
+                let answer = match (access.check, offsets.get(&access.pointer)) {
+                    // A bad access to a shadow is not reported.
+                    (Check::Object(_, size, _), Some(&offset)) if access.is_shadow => {
+                        let outside = outside(&mut b, offset, access.bytes, size);
+                        let yes = b.iconst(Type::B1, 1);
+                        b.int2(Opcode::Xor, outside, yes)
+                    }
+                    (Check::None | Check::Object(..) | Check::Lookup, _) => {
+                        let Some(answer) = answers.next() else {
+                            unreachable!("broken invariant: an access without a question")
+                        };
+                        let zero = b.iconst(Type::I32, 0);
+                        b.icmp(IntCond::Ne, answer, zero)
+                    }
+                };
+                all = Some(match all {
+                    Some(all) => b.int2(Opcode::And, all, answer),
+                    None => answer,
+                });
+            }
+            let Some(all) = all else { unreachable!("broken invariant: an access without a check") };
+            permitted.push(all);
+        }
+        permitted
+    }
+
+    /// Emits an instruction that is executed if it is permitted. Returns the block that follows.
+    fn if_permitted(
         &mut self,
         here: Block,
         inst: Inst,
-        accesses: &Accesses,
-        offsets: &FxHashMap<Value, Value>,
+        permitted: Value,
         renamed: &mut FxHashMap<Value, Value>,
         cold: bool,
     ) -> Block {
         let loc = self.func.locs[inst];
-        let mut permitted: Option<Value> = None;
-        for access in accesses {
-            let place = offsets.get(&access.pointer).copied();
-            let answer = match (access.check, place) {
-                // A bad access to a shadow is not reported.
-                (Check::Object(_, size, _), Some(offset)) if access.is_shadow => {
-                    let mut b = Builder::at_end(self.func, here);
-                    b.set_loc(loc);
-                    let outside = outside(&mut b, offset, access.bytes, size);
-                    let yes = b.iconst(Type::B1, 1);
-                    b.int2(Opcode::Xor, outside, yes)
-                }
-                (Check::None | Check::Object(..) | Check::Lookup, place) => {
-                    let site = self.sites.add(self.func, access.check_kind(), access.kind, access.object(), loc);
-                    let mut b = Builder::at_end(self.func, here);
-                    b.set_loc(loc);
-                    let place = place.unwrap_or_else(|| b.cast(Opcode::PtrToInt, access.pointer, Type::I64));
-                    ask(&mut b, site, place, access.bytes)
-                }
-            };
-            permitted = Some(match permitted {
-                Some(permitted) => Builder::at_end(self.func, here).int2(Opcode::And, permitted, answer),
-                None => answer,
-            });
-        }
-        let Some(permitted) = permitted else { unreachable!("broken invariant: an access without a check") };
         let [access, after] = [(); 2].map(|()| self.new_block(cold));
         let result = self.func.dfg.single_result(inst);
         let nothing: SmallVec<[Value; 1]> = result
@@ -405,17 +442,4 @@ fn outside(b: &mut Builder<'_>, offset: Value, bytes: Bytes, size: Size) -> Valu
             b.int2(Opcode::And, any, over)
         }
     }
-}
-
-/// Asks the checker about an access. Whether it may be performed.
-pub(super) fn ask(b: &mut Builder<'_>, site: usize, place: Value, bytes: Bytes) -> Value {
-    let site = b.iconst(Type::I64, site as i64);
-    let bytes = match bytes {
-        Bytes::Constant(bytes) => b.iconst(Type::I64, bytes as i64),
-        Bytes::Value(bytes) => bytes,
-    };
-    let item = b.query_linear(Opcode::GlobalLinearId);
-    let answer = b.value(Opcode::Check, &[site, place, bytes, item], Imm::None, Type::I32);
-    let zero = b.iconst(Type::I32, 0);
-    b.icmp(IntCond::Ne, answer, zero)
 }

@@ -22,9 +22,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
-use super::accesses::Bytes;
+use super::groups::call_site;
 use super::provenance::{Object, Place, Provenance};
-use super::runs::ask;
 use super::sites::Sites;
 
 /// The most stores that make the shadow of a private variable uninitialized; more are a loop.
@@ -488,7 +487,8 @@ impl Pass<'_, '_> {
             Some(origin) => (origin.place.offset(&mut b, origin.object), origin.bytes),
             None => (b.iconst(Type::I64, 0), 0),
         };
-        ask(&mut b, site, place, Bytes::Constant(bytes));
+        let bytes = b.iconst(Type::I64, bytes as i64);
+        call_site(&mut b, site, [place, bytes]);
         b.jump(after, &[]);
         after
     }

@@ -207,9 +207,13 @@ impl Widener<'_> {
             Some(split) => split,
             None => unreachable!("broken invariant: {block} is empty"),
         };
-        for &inst in body {
-            self.loc = self.func.locs[inst];
-            self.instruction(inst, mask);
+        let is_check = |inst: &Inst| self.func.dfg.inst(*inst).op == Opcode::Check;
+        for insts in body.chunk_by(|a, b| is_check(a) && is_check(b)) {
+            self.loc = self.func.locs[insts[0]];
+            match insts {
+                [inst] => self.instruction(*inst, mask),
+                checks => self.checks(checks, mask),
+            }
         }
         self.loc = self.func.locs[terminator];
         self.leave(block, terminator, mask);

@@ -2,7 +2,8 @@
 //! copied for each lane; if there are many of them, or if each takes long anyway, one copy is in a loop over the active lanes.
 
 use clift_kir::inst::{BlockCall, Imm};
-use clift_kir::{AtomicOp, Elem, Inst, IntCond, Opcode, Type, Value};
+use clift_kir::{AtomicOp, Builder, Elem, Inst, IntCond, Opcode, Type, Value};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::forms::{Packs, WideForm};
@@ -17,6 +18,8 @@ const MAX_COPIES: usize = 512;
 /// An operand of an instruction that is executed lane by lane.
 enum LaneOperand {
     Same(Value),
+    /// The first lane's, and the difference between lanes.
+    Affine(Value, i64),
     Packs(Packs),
 }
 
@@ -31,10 +34,7 @@ impl Widener<'_> {
         let result = self.func.dfg.single_result(inst);
         let components = result.map(|result| self.func.dfg.ty(result));
         if self.lanes_in_loops || matches!(data.op, Opcode::Printf | Opcode::Request | Opcode::Check) {
-            let packs = self.loop_over_lanes(inst, mask);
-            if let Some(result) = result {
-                self.set(result, WideForm::Packs(packs));
-            }
+            self.loop_over_lanes(&[inst], mask);
             return;
         }
         // The lanes of the result, by component; those of inactive lanes are unspecified.
@@ -66,34 +66,37 @@ impl Widener<'_> {
         self.lanes_in_loops = count * self.width as usize > MAX_COPIES;
     }
 
-    /// Emits the instruction in a loop over the active lanes. Returns the components of the result.
+    /// Several checks, which follow one another: each lane makes all of them before the next one does.
+    pub(super) fn checks(&mut self, insts: &[Inst], mask: Mask) {
+        for &inst in insts {
+            self.report.per_lane.push((Opcode::Check, self.func.locs[inst]));
+        }
+        self.loop_over_lanes(insts, mask);
+    }
+
+    /// Emits instructions, none of which uses the result of another one, in a loop over the active lanes.
     ///
     /// ```text
     /// before:                       bits of the mask
     /// header(bits, packs):          a bit left? body : after
-    /// body:                         lane = the lowest bit; instruction; packs with its result; -> header
+    /// body:                         lane = the lowest bit; instructions; packs with their results; -> header
     /// ```
-    fn loop_over_lanes(&mut self, inst: Inst, mask: Mask) -> Packs {
+    fn loop_over_lanes(&mut self, insts: &[Inst], mask: Mask) {
         let func = self.func;
-        let data = func.dfg.inst(inst);
-        let args: Vec<LaneOperand> = data
-            .args
+        let operands: Vec<SmallVec<[LaneOperand; 4]>> = insts
             .iter()
-            .map(|&arg| match self.form(arg) {
-                WideForm::Uniform(scalar) => LaneOperand::Same(scalar),
-                WideForm::Affine { .. } | WideForm::FirstLane(_) | WideForm::Flat(_) | WideForm::Packs(_) => {
-                    LaneOperand::Packs(self.packs(arg))
-                }
-            })
+            .map(|&inst| func.dfg.inst(inst).args.iter().map(|&arg| self.lane_operand(arg)).collect())
             .collect();
-        let types: SmallVec<[Type; 1]> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
-        let components = types.first().map_or(0, |ty| ty.lanes());
+        let results = insts.iter().filter_map(|&inst| func.dfg.single_result(inst));
+        let results: SmallVec<[(Value, Type); 2]> = results.map(|value| (value, func.dfg.ty(value))).collect();
         let mask = mask.unwrap_or_else(|| self.mask_constant(true));
         let bits = self.at().mask_bits(mask);
         let mut first: SmallVec<[Value; 4]> = smallvec![bits];
-        for _ in 0..components {
-            let pack = self.pack_type(types[0]);
-            first.push(self.at().undef(pack));
+        for &(_, ty) in &results {
+            for _ in 0..ty.lanes() {
+                let pack = self.pack_type(ty);
+                first.push(self.at().undef(pack));
+            }
         }
         let before = self.split();
         let after = self.here;
@@ -117,29 +120,43 @@ impl Widener<'_> {
         let mut b = self.ending(body);
         let lane = b.int1(Opcode::Ctz, params[0]);
         let lane = b.int_resize(lane, Elem::I32, false);
-        let args: SmallVec<[Value; 4]> = args
-            .iter()
-            .map(|arg| match arg {
-                LaneOperand::Same(scalar) => *scalar,
-                LaneOperand::Packs(packs) => {
-                    let components: SmallVec<[Value; 4]> =
-                        packs.iter().map(|&pack| b.extract_dyn(pack, lane)).collect();
-                    b.vec(&components)
-                }
-            })
-            .collect();
-        let made = b.inst(data.op, &args, data.imm.clone(), &types);
-        let made = b.func.dfg.results(made).first().copied();
         let one = b.iconst(Type::I64, 1);
         let others = b.int2(Opcode::Isub, params[0], one);
         let mut next: SmallVec<[Value; 4]> = smallvec![b.int2(Opcode::And, params[0], others)];
-        for component in 0..components {
-            let Some(made) = made else { break };
-            let element = b.extract(made, component);
-            next.push(b.insert_dyn(params[1 + component as usize], element, lane));
+        // Operands that several instructions have.
+        let mut known: FxHashMap<Value, Value> = FxHashMap::default();
+        for (&inst, operands) in insts.iter().zip(&operands) {
+            let data = func.dfg.inst(inst);
+            self.loc = func.locs[inst];
+            let mut b = self.ending(body);
+            let args: SmallVec<[Value; 4]> = data
+                .args
+                .iter()
+                .zip(operands)
+                .map(|(&arg, operand)| *known.entry(arg).or_insert_with(|| of_lane(&mut b, operand, lane)))
+                .collect();
+            let types: SmallVec<[Type; 1]> = func.dfg.results(inst).iter().map(|&value| func.dfg.ty(value)).collect();
+            let made = b.inst(data.op, &args, data.imm.clone(), &types);
+            let Some(made) = b.func.dfg.results(made).first().copied() else { continue };
+            for component in 0..types[0].lanes() {
+                let element = b.extract(made, component);
+                next.push(b.insert_dyn(params[next.len()], element, lane));
+            }
         }
-        b.jump(header, &next);
-        params[1..].into()
+        self.ending(body).jump(header, &next);
+        let mut packs = params[1..].iter().copied();
+        for &(result, ty) in &results {
+            let of_result: Packs = packs.by_ref().take(ty.lanes() as usize).collect();
+            self.set(result, WideForm::Packs(of_result));
+        }
+    }
+
+    fn lane_operand(&mut self, arg: Value) -> LaneOperand {
+        match self.form(arg) {
+            WideForm::Uniform(scalar) => LaneOperand::Same(scalar),
+            WideForm::Affine { base, stride } => LaneOperand::Affine(base, stride),
+            WideForm::FirstLane(_) | WideForm::Flat(_) | WideForm::Packs(_) => LaneOperand::Packs(self.packs(arg)),
+        }
     }
 
     /// Emits the instruction for one lane.
@@ -241,5 +258,24 @@ impl Widener<'_> {
             self.set(result, WideForm::Uniform(made));
         }
         true
+    }
+}
+
+/// Emits the value of an operand in a lane, a number of type `i32`.
+fn of_lane(b: &mut Builder<'_>, operand: &LaneOperand, lane: Value) -> Value {
+    match operand {
+        LaneOperand::Same(scalar) => *scalar,
+        LaneOperand::Affine(base, stride) => {
+            let ty = b.ty(*base);
+            let step = if ty.is_ptr() { Type::I64 } else { ty };
+            let lane = b.int_resize(lane, step.elem, false);
+            let stride = b.iconst(step, *stride);
+            let distance = b.int2(Opcode::Imul, lane, stride);
+            if ty.is_ptr() { b.addr(*base, Some(distance), 1, 0) } else { b.int2(Opcode::Iadd, *base, distance) }
+        }
+        LaneOperand::Packs(packs) => {
+            let components: SmallVec<[Value; 4]> = packs.iter().map(|&pack| b.extract_dyn(pack, lane)).collect();
+            b.vec(&components)
+        }
     }
 }
