@@ -34,13 +34,15 @@ pub(crate) struct Mode<'a> {
     pub(crate) verbose: bool,
     /// What kernels check, as in `CLIFT_CHECK`.
     pub(crate) checks: Option<&'a str>,
+    /// After how many seconds by the clock it is stopped, which is not a failure.
+    pub(crate) stop: Option<u64>,
 }
 
 /// Runs `app` on a driver.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(crate) fn run(app: &App, target: &Target, &Mode { quick, verbose, checks }: &Mode<'_>) -> Result<Outcome> {
+pub(crate) fn run(app: &App, target: &Target, &Mode { quick, verbose, checks, stop }: &Mode<'_>) -> Result<Outcome> {
     let places = Places::of(app);
     let scratch = places.root.join("run").join(target.driver.name());
     if scratch.exists() {
@@ -76,7 +78,7 @@ pub(crate) fn run(app: &App, target: &Target, &Mode { quick, verbose, checks }: 
     eprintln!("{} on {}: output is in {}", app.name, target.driver.title(), scratch.display());
     let started = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", script.display()))?;
-    let end = wait(&mut child, limit, app.manifest.memory())?;
+    let end = wait(&mut child, limit, stop.map(Duration::from_secs), app.manifest.memory())?;
     let total = started.elapsed();
 
     let text = String::from_utf8_lossy(&std::fs::read(&output)?).into_owned();
@@ -84,7 +86,8 @@ pub(crate) fn run(app: &App, target: &Target, &Mode { quick, verbose, checks }: 
         print!("{text}");
     }
     let mut outcome = Outcome::read(&app.name, target.driver, quick, &text);
-    if let Some(reason) = end {
+    outcome.stopped = matches!(end, End::Stopped);
+    if let End::Failed(reason) = end {
         outcome.broke_off(format!("{reason}; {}", last_words(&errors)));
     } else if outcome.cases.is_empty() {
         outcome.broke_off(format!("no case was run; {}", last_words(&errors)));
@@ -162,27 +165,40 @@ fn load() -> u32 {
     (running / processors as f64).ceil().clamp(1.0, MOST) as u32
 }
 
-/// Waits for the script to end. Kills it when it or its children exceed a limit. Returns the reason if it failed.
-fn wait(child: &mut Child, limit: Duration, memory: u64) -> Result<Option<String>> {
-    let deadline = Instant::now() + limit;
+/// How a run ended.
+enum End {
+    /// By itself, successfully.
+    Finished,
+    /// When its user wanted.
+    Stopped,
+    /// It failed or exceeded a limit: the reason.
+    Failed(String),
+}
+
+/// Waits for the script to end. Kills it when it is to `stop`, or when it or its children exceed a limit.
+fn wait(child: &mut Child, limit: Duration, stop: Option<Duration>, memory: u64) -> Result<End> {
+    let start = Instant::now();
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("a process number")?;
-    let reason = loop {
+    let end = loop {
         if let Some(status) = child.try_wait()? {
-            break (!status.success()).then(|| status.to_string());
+            break if status.success() { End::Finished } else { End::Failed(status.to_string()) };
         }
-        if Instant::now() >= deadline {
-            break Some(format!("still running after {} s", limit.as_secs()));
+        if stop.is_some_and(|stop| start.elapsed() >= stop) {
+            break End::Stopped;
+        }
+        if start.elapsed() >= limit {
+            break End::Failed(format!("still running after {} s", limit.as_secs()));
         }
         let used = resident(group);
         if used > memory {
-            break Some(format!("{} MiB of memory in use", used >> 20));
+            break End::Failed(format!("{} MiB of memory in use", used >> 20));
         }
         std::thread::sleep(POLL);
     };
     // This includes children of the script that outlive it.
     let _ = kill_process_group(group, Signal::KILL);
     child.wait()?;
-    Ok(reason)
+    Ok(end)
 }
 
 /// Resident memory of the processes of a group in bytes.

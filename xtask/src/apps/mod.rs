@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Run the short form of each program.
     #[arg(long)]
     quick: bool,
+    /// Stop each run after so many seconds by the clock; the page says so. For peers that take far longer.
+    #[arg(long, value_name = "SECONDS")]
+    stop: Option<u64>,
     /// Install nothing.
     #[arg(long)]
     no_setup: bool,
@@ -88,7 +91,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         for app in &ready {
             for target in &targets {
                 let checks = args.check.as_deref().filter(|_| target.driver == Driver::Clift);
-                let outcome = execute::run(app, target, &Mode { quick: args.quick, verbose: args.verbose, checks })?;
+                let outcome = execute::run(
+                    app,
+                    target,
+                    &Mode { quick: args.quick, verbose: args.verbose, checks, stop: args.stop },
+                )?;
                 if args.check.is_none() {
                     outcome.save()?;
                 }

@@ -18,6 +18,9 @@ pub(crate) struct Outcome {
     pub(crate) driver: Driver,
     /// Whether it was the short form.
     pub(crate) quick: bool,
+    /// Whether it was stopped before its end (`--stop`): the cases are those until then.
+    #[serde(default)]
+    pub(crate) stopped: bool,
     /// The program's version.
     pub(crate) version: String,
     /// The results of the cases.
@@ -70,6 +73,7 @@ impl Outcome {
             name: name.to_owned(),
             driver,
             quick,
+            stopped: false,
             version: String::new(),
             cases: Vec::new(),
             times: BTreeMap::new(),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::drivers::Driver;
 use super::kept::{MARK, Page};
 use super::manifest::App;
-use super::outcome::{Counts, Outcome};
+use super::outcome::Outcome;
 use crate::sh;
 
 /// Maximum number of failures shown per run.
@@ -20,7 +20,7 @@ pub(crate) fn say(app: &App, outcome: &Outcome) {
         app.name,
         outcome.version,
         outcome.driver.title(),
-        counted(outcome.counts(app)),
+        counted(app, outcome),
         times(outcome).replace(" / ", " s in builds, ") + " s"
     );
     let unknown = |name: &str| app.manifest.known(name, outcome.driver).is_none();
@@ -44,7 +44,7 @@ pub(crate) fn list(apps: &[App]) -> Result<()> {
             app.manifest.what
         );
         for outcome in Driver::ALL.iter().filter_map(|&driver| Outcome::load(&app.name, driver)) {
-            println!("    {}: {}", outcome.driver.title(), counted(outcome.counts(app)));
+            println!("    {}: {}", outcome.driver.title(), counted(app, &outcome));
         }
     }
     Ok(())
@@ -73,7 +73,7 @@ fn page(apps: &[App], earlier: &Page, load: impl Fn(&str, Driver) -> Option<Outc
         let mut versions = outcomes.iter().flatten().map(|outcome| outcome.version.as_str());
         let version = versions.find(|version| !version.is_empty()).or_else(|| earlier.version(title));
         let figures = Driver::ALL.map(|driver| match &outcomes[driver as usize] {
-            Some(outcome) => (counted(outcome.counts(app)), times(outcome)),
+            Some(outcome) => (counted(app, outcome), times(outcome)),
             None => earlier.figures(title, driver).map_or_else(
                 || ("not run".to_owned(), "-".to_owned()),
                 |(counts, seconds)| {
@@ -104,8 +104,8 @@ Real programs on this driver, and on PoCL and Intel's runtime for processors bes
 the results of the last whole runs (`./run apps --driver all`); [add-an-application.md](add-an-application.md) says how a
 program is added. Each case compares results with the program's own way without OpenCL, or with a reference. Seconds are
 `time in program builds / whole run`, with empty caches, by the clock, whatever else the machine did; PoCL compiles kernels
-when they are first enqueued, so that its builds look shorter than they are. A dagger (†) marks runs of another time and
-machine: their seconds are not to be compared with unmarked ones.
+when they are first enqueued, so that its builds look shorter than they are. A run that was `stopped` (`--stop SECONDS`) has only the
+cases until then. A dagger (†) marks runs of another time and machine: their seconds are not to be compared with unmarked ones.
 
 ";
 
@@ -166,13 +166,17 @@ fn failures(app: &App, outcome: &Outcome) -> Option<String> {
     (!names.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
 }
 
-/// Formats counts.
-fn counted(counts: Counts) -> String {
+/// Formats the counts of a run's cases.
+fn counted(app: &App, outcome: &Outcome) -> String {
+    let counts = outcome.counts(app);
     let mut text = format!("{} passed", counts.passed);
     for (count, word) in [(counts.failed, "**failed**"), (counts.known, "explained"), (counts.skipped, "skipped")] {
         if count > 0 {
             text.push_str(&format!(", {count} {word}"));
         }
+    }
+    if outcome.stopped {
+        text.push_str(", stopped");
     }
     text
 }
@@ -209,5 +213,18 @@ mod tests {
         assert!(first.contains("- **A** (Clift 1, PoCL 1): c\n") && first.contains("- **A** on Clift: `a`\n"));
         assert!(!first.contains("**A** on PoCL"));
         assert_eq!(page(&apps, &Page::read(&first), run).unwrap(), first);
+    }
+
+    #[test]
+    fn stopped_runs_are_marked() {
+        let app = App {
+            name: "a".to_owned(),
+            directory: "a".into(),
+            manifest: toml::from_str("title = \"A\"\nwhat = \"x\"").unwrap(),
+        };
+        let mut outcome = Outcome::read("a", Driver::Pocl, false, "case a ok\ncase b skipped: c\n");
+        assert_eq!(counted(&app, &outcome), "1 passed, 1 skipped");
+        outcome.stopped = true;
+        assert_eq!(counted(&app, &outcome), "1 passed, 1 skipped, stopped");
     }
 }
