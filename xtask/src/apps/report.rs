@@ -104,8 +104,9 @@ Real programs on this driver, and on PoCL and Intel's runtime for processors bes
 the results of the last whole runs (`./run apps --driver all`); [add-an-application.md](add-an-application.md) says how a
 program is added. Each case compares results with the program's own way without OpenCL, or with a reference. Seconds are
 `time in program builds / whole run`, with empty caches, by the clock, whatever else the machine did; PoCL compiles kernels
-when they are first enqueued, so that its builds look shorter than they are. A run that was `stopped` (`--stop SECONDS`) has only the
-cases until then. A dagger (†) marks runs of another time and machine: their seconds are not to be compared with unmarked ones.
+when they are first enqueued, so that its builds look shorter than they are. A run that was `stopped` (`--stop SECONDS`) has
+only the cases until then. A dagger (†) marks runs of another time and machine: their seconds are not to be compared with
+unmarked ones.
 
 ";
 
