@@ -14,14 +14,13 @@ use std::time::Duration;
 
 use clift_jit::{BackendChoice, Checks, SymbolReaders};
 use clift_runtime::{fault, pool};
-use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::messages::MessageLayer;
 use crate::{trace, watch};
 
 /// Which front ends there are (`CLIFT_FRONTEND`).
@@ -546,9 +545,9 @@ fn start_tracing(config: &Config) {
     }
     // Fails when a Rust application that links the driver as a library has its own subscriber, which is then used.
     let _ = if config.trace.is_none() && !config.watch {
-        tracing_subscriber::registry().with(targets).with(messages()).try_init()
+        tracing_subscriber::registry().with(targets).with(MessageLayer).try_init()
     } else {
-        let mut layers = vec![messages().with_filter(targets).boxed()];
+        let mut layers = vec![MessageLayer.with_filter(targets).boxed()];
         if let Some(path) = &config.trace {
             layers.push(trace::start(path).with_filter(Targets::new().with_targets(trace::TARGETS)).boxed());
         }
@@ -557,11 +556,6 @@ fn start_tracing(config: &Config) {
         }
         tracing_subscriber::registry().with(layers).try_init()
     };
-}
-
-/// The layer that writes messages to stderr.
-fn messages<S: Subscriber + for<'span> LookupSpan<'span>>() -> impl Layer<S> {
-    tracing_subscriber::fmt::layer().with_writer(std::io::stderr).without_time().with_ansi(false)
 }
 
 /// The tables as lists, for the reference: variables, and words of `CLIFT_DEBUG`.

@@ -11,6 +11,7 @@
 //!   (`CLIFT_WATCH`);
 //! - [`check`]: launches of checked kernels, and where their reports go;
 //! - [`frontend`]: OpenCL C to SPIR-V; [`envelope`]: program binaries;
+//! - [`messages`]: what `CLIFT_DEBUG` requests, as text;
 //! - [`error`]: one error variant for each code of the specification.
 //!
 //! Loading the library starts no thread, reads no file and prints nothing; all of that happens at the first call or later.
@@ -24,6 +25,7 @@ pub mod envelope;
 pub mod error;
 pub mod ffi;
 pub mod frontend;
+mod messages;
 pub mod object;
 #[cfg(test)]
 mod reference;

@@ -106,7 +106,7 @@ impl Drop for OnDevice {
 }
 
 /// Runs kernel `k`, which must succeed.
-fn results(source: &str, global: usize, count: usize) -> Vec<cl_int> {
+pub(crate) fn results(source: &str, global: usize, count: usize) -> Vec<cl_int> {
     let (out, event) = OnDevice::new(None).run(source, "", global, count);
     assert_eq!(event.command_execution_status().expect("a status").0, CL_SUCCESS);
     out

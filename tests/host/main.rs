@@ -13,6 +13,7 @@ mod device_enqueue;
 mod documents;
 mod events;
 mod examples;
+mod exit;
 mod faults;
 mod images;
 mod info;

@@ -26,6 +26,7 @@ mod waiting;
 
 use core::borrow::Borrow;
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 pub use events::DeviceEvents;
@@ -88,18 +89,19 @@ pub(crate) enum Child {
 }
 
 thread_local! {
-    /// Children that wait for the work-groups that this thread executes.
-    static AFTER_GROUPS: RefCell<Vec<Child>> = const { RefCell::new(Vec::new()) };
+    /// Children that wait for the work-groups that this thread executes. It is empty between launches. It is not dropped, because
+    /// destructors of static objects may launch kernels when the values of their thread are destroyed.
+    static AFTER_GROUPS: ManuallyDrop<RefCell<Vec<Child>>> = const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
 /// Keeps a child from beginning before the work-group that enqueues it has ended.
 fn after_group(child: Child) {
-    AFTER_GROUPS.with_borrow_mut(|list| list.push(child));
+    AFTER_GROUPS.with(|list| list.borrow_mut().push(child));
 }
 
 /// Handles the end of the work-groups that this thread has executed, of a launch with this status so far.
 pub(crate) fn groups_ended(parent: &Running, status: i32) {
-    let children = AFTER_GROUPS.with_borrow_mut(core::mem::take);
+    let children = AFTER_GROUPS.with(|list| list.take());
     begin_all(parent, children, status);
 }
 
