@@ -2,7 +2,7 @@
 
 QGIS chooses at each operation by a setting. Only its main program tells the library where the kernels are; its Python module has
 no such function, so that it is called in the library. Filters are not compared in the last row, where the device is given other
-cells below the raster than the processor is: the results of all drivers agree there, too.
+cells below the raster than the processor is: Clift and Intel agree there, too.
 """
 
 import ctypes
