@@ -1,8 +1,8 @@
 """QGIS's filters of terrain and its raster calculator, each with OpenCL and without it in one process.
 
 QGIS chooses at each operation by a setting. Only its main program tells the library where the kernels are; its Python module has
-no such function, so that it is called in the library. Filters are not compared in the last row, where the device is given other
-cells below the raster than the processor is: Clift and Intel agree there, too.
+no such function, so that it is called in the library. Filters are not compared in the last row, where they differ on all three drivers;
+by inference, because the device is given other cells below the raster than the processor is.
 """
 
 import ctypes
