@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "a test")]
 
 mod body;
+mod launches;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,6 +26,12 @@ fn damaged_modules() {
 #[test]
 fn damaged_modules_become_code() {
     damaged(COMPILE_LIMIT, body::compile);
+}
+
+/// Launches of modules that the import accepts have the same results as the interpreter's.
+#[test]
+fn damaged_modules_compute_the_same() {
+    damaged(COMPILE_LIMIT, launches::run);
 }
 
 /// Damages modules, and hands them to `body`, which may take `limit`.
