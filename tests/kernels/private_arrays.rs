@@ -414,6 +414,52 @@ fn message<W: Element>(
         .input_n(GLOBAL + 2, element)
 }
 
+/// A table that all work-items fill alike, or that one kind of them changes afterwards: of scalars and of vectors, in private memory and in
+/// the local memory of groups of one work-item.
+fn filled_alike(
+    name: &str,
+    head: &str,
+    change: &str,
+    changed: impl Fn(u32, &mut [u32]) + Send + Sync + 'static,
+) -> Case {
+    const ENTRIES: usize = 48;
+    let source = format!(
+        "{head} void t(global uint *out, global const uint *in, global const uint *first) {{
+            size_t g = get_global_id(0);
+            TABLE uint table[{ENTRIES}];
+            for (uint k = 0; k < {ENTRIES}; k++)
+                table[k] = first[k] ^ k << 8;
+            vstore2((uint2)(first[0], 9), 5, table);
+            uint v = in[g];
+            {change}
+            uint sum = table[7] + vload2(v % 11, table).y;
+            for (uint k = 0; k < v % 19; k++) {{
+                sum = sum * 31 + table[(sum ^ v) % {ENTRIES}];
+                if (sum % 13 == 0)
+                    sum += table[k];
+            }}
+            out[g] = sum;
+        }}"
+    );
+    Case::new(format!("private_arrays::filled_alike_{name}"), source)
+        .expect(move |g| {
+            let mut table: Vec<u32> = (0..ENTRIES).map(|k| element(k) ^ (k as u32) << 8).collect();
+            table[10..12].copy_from_slice(&[element(0), 9]);
+            let v = element(g);
+            changed(v, &mut table);
+            let mut sum = table[7].wrapping_add(table[(v % 11) as usize * 2 + 1]);
+            for k in 0..v % 19 {
+                sum = sum.wrapping_mul(31).wrapping_add(table[(sum ^ v) as usize % ENTRIES]);
+                if sum.is_multiple_of(13) {
+                    sum = sum.wrapping_add(table[k as usize]);
+                }
+            }
+            sum
+        })
+        .input(element)
+        .input_n(ENTRIES, element)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     const SMALL: &[i64] = &[1, 2, 3, 7, 10, 100, 127];
     const LARGE: &[i64] = &[1, 3, 10, 641, 1000, 0xffff, 0x7fff_ffff, 0x1234_5678];
@@ -429,6 +475,27 @@ pub(crate) fn cases() -> Vec<Case> {
         message("ulong", "uchar", 8, 1, |v| v),
         message("ulong", "ushort", 8, 2, |v| v),
         message("ushort", "uchar", 2, 1, |v| v as u16),
+        filled_alike("private", "#define TABLE\nkernel", "", |_, _| {}),
+        filled_alike(
+            "single_items",
+            "#define TABLE local\nkernel __attribute__((reqd_work_group_size(1, 1, 1)))",
+            "",
+            |_, _| {},
+        )
+        .range(&[GLOBAL], &[&[1]]),
+        filled_alike("by_some", "#define TABLE\nkernel", "if (v & 4) table[7] = 3;", |v, table| {
+            if v & 4 != 0 {
+                table[7] = 3;
+            }
+        }),
+        filled_alike("by_index", "#define TABLE\nkernel", "table[v % 48] = 3;", |v, table| table[v as usize % 48] = 3),
+        filled_alike("by_value", "#define TABLE\nkernel", "table[7] = v;", |v, table| table[7] = v),
+        filled_alike(
+            "by_iterations",
+            "#define TABLE\nkernel",
+            "for (uint k = 0; k < (v & 31); k++) table[k] += k;",
+            |v, table| (0..v & 31).for_each(|k| table[k as usize] = table[k as usize].wrapping_add(k)),
+        ),
         exchanged(),
         sorted_pairs("uchar", true, |v| v as u8, |key, value| key ^ value as u8),
         sorted_pairs("short", true, |v| v as i16, |key, value| key ^ value as i16),

@@ -74,7 +74,7 @@ pub(crate) fn estimate_long(
 ) -> Costs {
     let plan = LinearizationPlan::new(normal, divergence);
     let masks = Masks::new(normal, divergence, &plan);
-    let interleaved = Interleaved::new(&normal.func, &plan.order);
+    let interleaved = Interleaved::new(&normal.func, &plan.order, divergence);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
     let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal));
@@ -464,7 +464,7 @@ impl ThroughputModel<'_> {
         {
             return None;
         }
-        if self.interleaved.granule_at(pointer).is_some() {
+        if self.interleaved.granule_at(pointer).is_some() || self.interleaved.is_shared_at(pointer) {
             return matches!(shape, Shape::Affine { .. }).then_some(ty.lanes());
         }
         let stride = match shape {

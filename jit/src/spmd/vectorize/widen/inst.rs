@@ -73,6 +73,7 @@ impl Widener<'_> {
         let Imm::Slot(slot) = data.imm else { unreachable!("broken invariant: slot_addr without a slot") };
         let result = self.func.dfg.result(inst);
         let stride = match self.interleaved.granule(slot) {
+            None if self.interleaved.is_shared(slot) => 0,
             Some(granule) => i64::from(granule),
             None => (self.out.slots[slot].size / u64::from(self.width)) as i64,
         };
@@ -116,6 +117,10 @@ impl Widener<'_> {
         let ty = func.dfg.ty(result);
         if data.op == Opcode::Addr && self.interleaved.granule_at(data.args[0]).is_some() {
             self.interleaved_address(inst);
+            return;
+        }
+        if data.op == Opcode::Addr && self.interleaved.is_shared_at(data.args[0]) {
+            self.shared_address(inst);
             return;
         }
         let shape = self.shape(result);
@@ -199,6 +204,28 @@ impl Widener<'_> {
         let args: SmallVec<[Value; 2]> = data.args.iter().map(|&arg| self.packs(arg)[0]).collect();
         let pack = self.pack_type(func.dfg.ty(result));
         let made = self.emit(Opcode::Addr, &args, imm, pack);
+        self.set(result, WideForm::Packs(smallvec![made]));
+    }
+
+    /// An address within a shared variable.
+    fn shared_address(&mut self, inst: Inst) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        let result = func.dfg.result(inst);
+        let ty = func.dfg.ty(result);
+        if data.args.iter().all(|&arg| self.is_uniform(arg)) {
+            let args: SmallVec<[Value; 2]> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
+            let made = self.emit(Opcode::Addr, &args, data.imm.clone(), ty);
+            self.set(result, WideForm::Uniform(made));
+            return;
+        }
+        let args: SmallVec<[Value; 2]> = data
+            .args
+            .iter()
+            .map(|&arg| if self.is_uniform(arg) { self.scalar(arg) } else { self.packs(arg)[0] })
+            .collect();
+        let pack = self.pack_type(ty);
+        let made = self.emit(Opcode::Addr, &args, data.imm.clone(), pack);
         self.set(result, WideForm::Packs(smallvec![made]));
     }
 

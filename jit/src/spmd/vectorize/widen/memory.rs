@@ -165,6 +165,25 @@ impl Widener<'_> {
             self.set(result, WideForm::Packs(packs));
             return;
         }
+        if self.interleaved.is_shared_at(pointer) {
+            let packs = match (self.form(pointer), mask) {
+                (WideForm::Uniform(place), None) => {
+                    let width = self.width;
+                    let mut b = self.at();
+                    let loaded = b.load(ty, place, mem);
+                    let components = (0..ty.lanes()).map(|component| {
+                        let scalar = if ty.is_vector() { b.extract(loaded, component) } else { loaded };
+                        b.splat(scalar, width)
+                    });
+                    components.collect()
+                }
+                (_, _) => {
+                    self.note_scattered(pointer, false);
+                    self.gather(pointer, ty, element, mask)
+                }
+            };
+            return self.set(result, WideForm::Packs(packs));
+        }
         let element = self.masked_mem(pointer, element, mask);
         let form = match self.pattern(pointer, ty, mem.volatile) {
             Pattern::Same(pointer) => WideForm::Uniform(self.at().load(ty, pointer, mem)),
@@ -439,6 +458,12 @@ impl Widener<'_> {
                     false => self.store_interleaved(pointer, c * granule, pack, element, mask),
                 }
             }
+            return;
+        }
+        if self.interleaved.is_shared_at(pointer) {
+            // All active lanes store the same, and all lanes of the block are active but those beyond the end of a row.
+            let (place, value) = (self.scalar(pointer), self.scalar(value));
+            self.at().store(place, value, mem);
             return;
         }
         let element = self.masked_mem(pointer, element, mask);

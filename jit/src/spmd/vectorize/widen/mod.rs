@@ -65,7 +65,7 @@ pub(crate) fn run(
     }
     out.next_barrier = normal.func.next_barrier;
     let entry = out.append_block();
-    let interleaved = Interleaved::new(&normal.func, &plan.order);
+    let interleaved = Interleaved::new(&normal.func, &plan.order, divergence);
     let mut widener = Widener {
         normal,
         func: &normal.func,
