@@ -23,7 +23,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(crate) fn run(words: &[u32]) {
     let options = Options::default();
     let Ok(mut imported) = spirv::import(&[ModuleInput::new(words)], &options) else { return };
-    if depends_on_addresses(&imported.module) || is_large(&imported.module) {
+    // Functions of other modules would have to be linked.
+    let is_linked = imported.module.funcs.values().all(|func| !func.layout.blocks().is_empty());
+    if !is_linked || depends_on_addresses(&imported.module) || is_large(&imported.module) {
         return;
     }
     if canonicalize(&mut imported.module, &options).is_err() {
