@@ -121,11 +121,8 @@ fn depends_on_addresses(module: &Module) -> bool {
             Imm::Convert(how) => !how.saturate && matches!(data.op, Opcode::FptoS | Opcode::FptoU),
             _ => false,
         };
-        let accesses_pointer = match data.op {
-            Opcode::Load => func.dfg.ty(func.dfg.result(inst)).is_ptr(),
-            Opcode::Store => func.dfg.ty(data.args[1]).is_ptr(),
-            _ => false,
-        };
+        let accesses_pointer = data.op == Opcode::Load && func.dfg.ty(func.dfg.result(inst)).is_ptr()
+            || data.op == Opcode::Store && func.dfg.ty(data.args[1]).is_ptr();
         has_flags
             || accesses_pointer
             || [Opcode::PtrToInt, Opcode::IntToPtr, Opcode::Undef, Opcode::Request, Opcode::Clock, Opcode::Printf]

@@ -157,9 +157,12 @@ impl Widener<'_> {
         if let Some(granule) = self.interleaved.granule_at(pointer) {
             let size = ty.elem.bytes();
             let packs = (0..ty.lanes())
-                .map(|c| match size < granule {
-                    true => self.load_part(pointer, c * size, granule, ty, element, mask),
-                    false => self.load_interleaved(pointer, c * granule, ty, element, mask),
+                .map(|c| {
+                    if size < granule {
+                        self.load_part(pointer, c * size, granule, ty, element, mask)
+                    } else {
+                        self.load_interleaved(pointer, c * granule, ty, element, mask)
+                    }
                 })
                 .collect();
             self.set(result, WideForm::Packs(packs));
@@ -453,9 +456,10 @@ impl Widener<'_> {
             let packs = self.packs(value);
             let size = ty.elem.bytes();
             for (c, &pack) in (0..).zip(&packs) {
-                match size < granule {
-                    true => self.store_part(pointer, c * size, granule, pack, element, mask),
-                    false => self.store_interleaved(pointer, c * granule, pack, element, mask),
+                if size < granule {
+                    self.store_part(pointer, c * size, granule, pack, element, mask);
+                } else {
+                    self.store_interleaved(pointer, c * granule, pack, element, mask);
                 }
             }
             return;
