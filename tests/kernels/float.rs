@@ -268,6 +268,77 @@ fn classification() -> Case {
     })
 }
 
+/// Scalars that comparisons of floats choose between: their own operands, as minima and maxima are written, or others; with NaNs
+/// and zeros of both signs.
+fn choices(real: &'static str) -> Case {
+    const COUNT: usize = 12;
+    const CHOICES: [&str; COUNT] = [
+        "x < y ? x : y",
+        "x > y ? y : x",
+        "x < y ? y : x",
+        "x > y ? x : y",
+        "x <= y ? x : y",
+        "x >= y ? x : y",
+        "!(x < y) ? x : y",
+        "x == y ? z : w",
+        "x != y ? z : w",
+        "isunordered(x, y) ? z : w",
+        "islessgreater(x, y) ? z : w",
+        "x < y ? z : 0",
+    ];
+    let source = format!(
+        "kernel void t(global const {real} *a, global const {real} *b, global {real} *out) {{
+            size_t i = get_global_id(0);
+            {real} x = a[i], y = b[i], z = x + 1, w = y - 1;
+            {real} chosen[{count}] = {{ {} }};
+            for (int n = 0; n < {count}; ++n) out[i * {count} + n] = chosen[n];
+        }}",
+        CHOICES.join(", "),
+        count = COUNT,
+    );
+    let chosen = |choice: usize, x: f64, y: f64| {
+        let (z, w) = (x + 1.0, y - 1.0);
+        let unordered = x.is_nan() || y.is_nan();
+        let (cond, then, otherwise) = match choice {
+            0 => (x < y, x, y),
+            1 => (x > y, y, x),
+            2 => (x < y, y, x),
+            3 => (x > y, x, y),
+            4 => (x <= y, x, y),
+            5 => (x >= y, x, y),
+            6 => (unordered || x >= y, x, y),
+            7 => (x == y, z, w),
+            8 => (x != y, z, w),
+            9 => (unordered, z, w),
+            10 => (!unordered && x != y, z, w),
+            _ => (x < y, z, 0.0),
+        };
+        if cond { then } else { otherwise }
+    };
+    // Zeros of both signs, NaNs, and numbers that are exact in both types, one more or less, too.
+    let value = |stream: u64, i: usize| [0.0, -0.0, f64::NAN, 1.0, -2.5, 4096.0][(spread(stream, i) % 6) as usize];
+    // By element of the output.
+    let expected = move |at: usize| chosen(at % COUNT, value(20, at / COUNT), value(21, at / COUNT));
+    let case = Case::new(format!("float::choices_{real}"), source);
+    if real == "double" {
+        case.input(move |i| value(20, i))
+            .input(move |i| value(21, i))
+            .expect_by(GLOBAL * COUNT, move |at| Some(expected(at)), |want, got| same(*want, *got))
+            .needs(Need::Fp64)
+    } else {
+        case.input(move |i| value(20, i) as f32).input(move |i| value(21, i) as f32).expect_by(
+            GLOBAL * COUNT,
+            move |at| Some(expected(at) as f32),
+            |want, got| same(f64::from(*want), f64::from(*got)),
+        )
+    }
+}
+
+/// Whether two numbers are equal, zeros with their signs, or both NaN.
+fn same(want: f64, got: f64) -> bool {
+    want.is_nan() && got.is_nan() || want.to_bits() == got.to_bits()
+}
+
 fn vector_relations() -> Case {
     Case::new(
         "float::vector_relations",
@@ -466,6 +537,8 @@ pub(crate) fn cases() -> Vec<Case> {
         binary_functions(),
         results_through_pointers(),
         classification(),
+        choices("float"),
+        choices("double"),
         vector_relations(),
         geometry(),
         mixing(),

@@ -74,7 +74,7 @@ impl Translator<'_> {
         constant.is_some_and(|(elem, bits)| clift_kir::eval::float::to_f64(elem, bits) == 2.0)
     }
 
-    fn compare(&mut self, cond: FloatCond, a: ir::Value, b: ir::Value) -> ir::Value {
+    pub(super) fn compare(&mut self, cond: FloatCond, a: ir::Value, b: ir::Value) -> ir::Value {
         let ty = self.ty(a);
         match cond {
             // Vectors have no such condition; it takes two comparisons.

@@ -256,7 +256,35 @@ impl Translator<'_> {
             }
             return if inverted { self.choose(cond, b, a) } else { self.choose(cond, a, b) };
         }
-        self.choose(cond, a, b)
+        match self.scalar_select_by_floats(inst) {
+            Some(value) => value,
+            None => self.choose(cond, a, b),
+        }
+    }
+
+    /// A scalar float that a comparison of floats chooses. Instruction selection would branch, and what data decide is not
+    /// predicted: the comparison and the choice are made in vectors, where they take no branch.
+    fn scalar_select_by_floats(&mut self, inst: Inst) -> Option<ir::Value> {
+        let legal = self.legal;
+        let [compared, chosen, otherwise] = legal.dfg.inst(inst).args[..] else { return None };
+        let Imm::FloatCond(cond, _) = legal.dfg.inst(legal.dfg.def_inst(compared)?).imm else { return None };
+        let args = &legal.dfg.inst(legal.dfg.def_inst(compared)?).args;
+        let ty = legal.dfg.ty(chosen);
+        if !self.features.x86 || !matches!(ty.elem, Elem::F32 | Elem::F64) || legal.dfg.ty(args[0]) != ty {
+            return None;
+        }
+        if let Some(min) = self.is_pseudo_min_max(inst) {
+            let (a, b) = (self.get(chosen), self.get(otherwise));
+            return Some(self.pseudo_min_max(min, a, b));
+        }
+        let [x, y, a, b] = [args[0], args[1], chosen, otherwise].map(|value| {
+            let value = self.get(value);
+            let vector = vector_of(self.ty(value));
+            self.first_lane(value, vector)
+        });
+        let mask = self.compare(cond, x, y);
+        let value = self.choose(mask, a, b);
+        Some(self.pos.ins().extractlane(value, 0))
     }
 
     /// Whether a float select is a pseudo-minimum (true) or a pseudo-maximum (false), which return the second operand if one is

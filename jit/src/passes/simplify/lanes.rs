@@ -2,6 +2,7 @@
 
 use clift_kir::ops::{ConvertOp, FloatOp, IntOp, LaneOp, OpClass};
 use clift_kir::{Builder, Imm, InstData, IntCond, Opcode, Type, Value};
+use smallvec::SmallVec;
 
 use super::{defined_by, splat, splat_bits};
 
@@ -13,6 +14,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         (Opcode::Extract, Imm::Lane(lane)) => extract(b, arg(0), u32::from(*lane)),
         (Opcode::Shuffle, Imm::Lanes(lanes)) => shuffle(b, data, lanes, ty),
         (Opcode::Vec, _) => vec(b, data, ty),
+        (Opcode::Insert, Imm::Lane(lane)) => insert(b, data, u32::from(*lane), ty),
         (Opcode::ExtractDyn, _) => {
             let lane = splat_bits(b, arg(1))? as u32;
             let lanes = b.ty(arg(0)).lanes();
@@ -204,4 +206,30 @@ fn vec(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
     }
     let source = source?;
     Some(b.shuffle(source, source, &lanes))
+}
+
+/// Insertions into all lanes, one after the other, make a vector of scalars; what later ones overwrite is not needed.
+fn insert(b: &mut Builder<'_>, data: &InstData, lane: u32, ty: Type) -> Option<Value> {
+    let lanes = ty.lanes() as usize;
+    let mut parts: SmallVec<[Option<Value>; 16]> = SmallVec::from_elem(None, lanes);
+    parts[lane as usize] = Some(data.args[1]);
+    let mut base = data.args[0];
+    // Chains end soon: each insertion is visited from each one after it.
+    for _ in 0..2 * lanes {
+        let def = b.func.dfg.inst(b.func.dfg.def_inst(base)?);
+        match (def.op, &def.imm) {
+            (Opcode::Insert, Imm::Lane(at)) => {
+                parts[usize::from(*at)].get_or_insert(def.args[1]);
+                base = def.args[0];
+            }
+            (Opcode::Vec, _) => parts.iter_mut().zip(&def.args).for_each(|(part, &arg)| {
+                part.get_or_insert(arg);
+            }),
+            _ => return None,
+        }
+        if let Some(parts) = parts.iter().copied().collect::<Option<Vec<Value>>>() {
+            return Some(b.value(Opcode::Vec, &parts, Imm::None, ty));
+        }
+    }
+    None
 }

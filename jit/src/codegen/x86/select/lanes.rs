@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use clift_kir::dfg::ConstData;
 use clift_kir::ops::{LaneOp, LeafOp};
-use clift_kir::{Elem, Imm, Inst, Opcode, Type, Value};
+use clift_kir::{Elem, Imm, Inst, InstData, Opcode, Type, Value};
 use regalloc2::VReg;
 
 use super::convert::mask_to_lanes;
@@ -43,6 +43,21 @@ fn splat_row(bytes: u32) -> InstRow {
         2 => t::VPBROADCASTW_SCALAR,
         4 => t::VPBROADCASTD_SCALAR,
         _ => t::VPBROADCASTQ_SCALAR,
+    }
+}
+
+/// The instruction that inserts a scalar, from a general register if `from_integer`, into a lane of at most 128 bits: its row,
+/// the size of its operand, and its immediate. `None` if none does.
+fn insertion(bytes: u32, from_integer: bool, lane: u32) -> Option<(InstRow, OperandSize, Option<i64>)> {
+    let place = i64::from(lane);
+    match (bytes, from_integer) {
+        (1, true) => Some((t::VPINSRB, OperandSize::S32, Some(place))),
+        (2, true) => Some((t::VPINSRW, OperandSize::S32, Some(place))),
+        (4, true) => Some((t::VPINSRD, OperandSize::S32, Some(place))),
+        (_, true) => Some((t::VPINSRD, OperandSize::S64, Some(place))),
+        (4, false) => Some((t::VINSERTPS, OperandSize::X, Some(place << 4))),
+        (8, false) if lane == 1 => Some((t::VUNPCKLPD, OperandSize::X, None)),
+        (_, false) => None,
     }
 }
 
@@ -210,6 +225,16 @@ impl Selector<'_> {
         self.mask_from_bits(all)
     }
 
+    /// A mask whose first bit has the value of a Boolean. A comparison of floats gives it without a general register.
+    fn mask_of_scalar(&mut self, cond: Value) -> VReg {
+        let compared = self.legal.dfg.def_inst(cond).map(|def| self.legal.dfg.inst(def));
+        if let Some(&InstData { imm: Imm::FloatCond(condition, _), ref args, .. }) = compared {
+            return self.compare_floats(condition, self.legal.dfg.ty(args[0]), args[0], args[1], None);
+        }
+        let cond = self.get(cond);
+        self.mask_from_bits(cond)
+    }
+
     /// Moves the operation that computes a value without other uses here and restricts it to the lanes of a mask. The other lanes
     /// come from another register, or are zero. `None` if that is impossible.
     fn masked_producer(&mut self, value: Value, mask: VReg, others: Option<VReg>, ty: Type) -> Option<VReg> {
@@ -243,8 +268,14 @@ impl Selector<'_> {
         if class(to) == GPR {
             return self.scalar_select(args[0], args[1], args[2], to);
         }
-        let cond = self.get(args[0]);
-        let mask = if by_lanes { cond } else { self.mask_of_bool(cond) };
+        let mask = match by_lanes {
+            true => self.get(args[0]),
+            false if to.is_vector() => {
+                let cond = self.get(args[0]);
+                self.mask_of_bool(cond)
+            }
+            false => self.mask_of_scalar(args[0]),
+        };
         if class(to) == MASK {
             let (a, b) = (self.get(args[1]), self.get(args[2]));
             let chosen = self.mask2(t::KANDQ, mask, a);
@@ -456,9 +487,19 @@ impl Selector<'_> {
             let all = self.g2(t::OR, OperandSize::S64, all, RegMem::Register(bit));
             return self.mask_from_bits(all);
         }
+        let bytes = ty.elem.bytes();
+        if size(ty) == OperandSize::X
+            && let Some((row, operand_size, immediate)) = insertion(bytes, element.class() != ZMM, lane)
+        {
+            let more = ExtraOperands {
+                second: Some(a),
+                immediate: immediate.map(|immediate| (immediate, 1)),
+                ..ExtraOperands::default()
+            };
+            return self.make(ZMM, row, operand_size, RegMem::Register(element), more);
+        }
         let bit = self.number(1 << lane, 64);
         let mask = self.mask_from_bits(bit);
-        let bytes = ty.elem.bytes();
         let row = if element.class() == ZMM { super::broadcast_row(bytes as usize) } else { splat_row(bytes) };
         let more = ExtraOperands { tied: Some(a), mask: Some(mask), ..ExtraOperands::default() };
         self.make(ZMM, row, size(ty), RegMem::Register(element), more)
@@ -514,17 +555,12 @@ impl Selector<'_> {
         };
         for (place, lane) in lanes.enumerate().skip(1) {
             let part = element(self, lane);
-            let place = place as i64;
-            let (row, size, immediate) = match (bytes, in_integers) {
-                (4, false) => (t::VINSERTPS, OperandSize::X, Some(place << 4)),
-                (_, false) => (t::VUNPCKLPD, OperandSize::X, None),
-                (1, true) => (t::VPINSRB, OperandSize::S32, Some(place)),
-                (2, true) => (t::VPINSRW, OperandSize::S32, Some(place)),
-                (_, true) => (t::VPINSRD, wide, Some(place)),
+            let Some((row, size, immediate)) = insertion(bytes, in_integers, place as u32) else {
+                unreachable!("broken invariant: a lane other than the first has an insertion")
             };
             let more = ExtraOperands {
                 second: Some(vector),
-                immediate: immediate.map(|place| (place, 1)),
+                immediate: immediate.map(|immediate| (immediate, 1)),
                 ..ExtraOperands::default()
             };
             vector = self.make(ZMM, row, size, part, more);
