@@ -494,6 +494,29 @@ fn long_double_chain() -> Case {
     .needs(Need::Fp64)
 }
 
+/// Powers with constant exponents, which are computed by products and square roots, and beside these one that is not.
+fn constant_powers() -> Case {
+    const COUNT: usize = 16;
+    const EXPONENTS: [f64; COUNT] =
+        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1.0, -2.0, -3.0, 0.5, 1.5, 2.5, -0.5, 2.2];
+    let powers: String = EXPONENTS
+        .iter()
+        .enumerate()
+        .map(|(at, exponent)| format!("out[i * {COUNT} + {at}] = pow(x, {exponent:?}f);\n"))
+        .collect();
+    Case::new(
+        "float::constant_powers",
+        format!("kernel void t(global const float *a, global float *out) {{ size_t i = get_global_id(0); float x = a[i]; {powers} }}"),
+    )
+    .input(|i| any_float(22, i))
+    .expect_by(
+        GLOBAL * COUNT,
+        |at| Some(f64::from(any_float(22, at / COUNT)).powf(f64::from(EXPONENTS[at % COUNT] as f32)) as f32),
+        // Bits of zeros and infinities must agree.
+        |want, got| ulps(*want, *got) <= if *want == 0.0 || want.is_infinite() { 0 } else { 16 },
+    )
+}
+
 /// Denormals are neither flushed on the way in nor out.
 fn denormals() -> Case {
     Case::new(
@@ -537,6 +560,7 @@ pub(crate) fn cases() -> Vec<Case> {
         binary_functions(),
         results_through_pointers(),
         classification(),
+        constant_powers(),
         choices("float"),
         choices("double"),
         vector_relations(),

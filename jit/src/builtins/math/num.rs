@@ -115,6 +115,17 @@ impl<'m> Num<'m> {
         self.ty().elem.bits() == 64
     }
 
+    /// The value of a float constant whose lanes are all equal.
+    pub(super) fn constant(self) -> Option<f64> {
+        let mut constant = None;
+        self.at.with(&mut |b| {
+            let dfg = &b.func.dfg;
+            let elem = dfg.ty(self.value).elem;
+            constant = dfg.as_splat_bits(self.value).map(|bits| clift_kir::eval::float::to_f64(elem, bits));
+        });
+        constant
+    }
+
     /// A literal of this type.
     pub(super) fn lit(self, literal: impl NumOperand<'m>) -> Num<'m> {
         literal.beside(self)

@@ -146,7 +146,40 @@ fn parity(y: Num<'_>) -> (Num<'_>, Num<'_>) {
 /// x^y.
 pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    usual_power(x, y, || any_pow(x, y))
+    constant_power(x, y).unwrap_or_else(|| usual_power(x, y, || any_pow(x, y)))
+}
+
+/// x^y for constant exponents that take a few multiplications, a division or a square root: integers from -3 to 7, and multiples of
+/// one half from -0.5 to 6.5. A factor that loses digits near the limits of the range belongs to a result beyond them. The error is
+/// at most 3 units in the last place for positive exponents, and three times that of a division and one more for negative ones.
+fn constant_power<'m>(x: Num<'m>, y: Num<'m>) -> Option<Num<'m>> {
+    let exponent = y.constant()?;
+    if exponent == 0.0 {
+        return Some(x.lit(1.0));
+    }
+    let whole = exponent.abs() as i64;
+    if exponent.fract() == 0.0 && (-3.0..=7.0).contains(&exponent) {
+        return product(if exponent < 0.0 { x.lit(1.0) / x } else { x }, whole);
+    }
+    if exponent.fract().abs() != 0.5 || !(-0.5..7.0).contains(&exponent) {
+        return None;
+    }
+    // Powers of negative zero and negative infinity are positive, those of other negative numbers NaN.
+    let magnitude = x.abs();
+    let root = x.eq(f64::NEG_INFINITY).select(magnitude, x).sqrt().abs();
+    match product(magnitude, whole) {
+        Some(product) => Some(product * root),
+        None if exponent < 0.0 => Some(x.lit(1.0) / root),
+        None => Some(root),
+    }
+}
+
+/// The product of `count` factors x, up to seven; `None` of none.
+fn product(x: Num<'_>, count: i64) -> Option<Num<'_>> {
+    let square = x * x;
+    let factors = [(1, x), (2, square), (4, square * square)];
+    let wanted = factors.into_iter().filter(|(bit, _)| count & bit != 0);
+    wanted.map(|(_, factor)| factor).reduce(|product, factor| product * factor)
 }
 
 /// x^y of all operands.
@@ -278,5 +311,5 @@ pub(in crate::builtins) fn powr_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
 /// x^y.
 pub(in crate::builtins) fn pow_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    fast_power(x, y, |power| pow_of_magnitude(x, y, power.value))
+    constant_power(x, y).unwrap_or_else(|| fast_power(x, y, |power| pow_of_magnitude(x, y, power.value)))
 }
