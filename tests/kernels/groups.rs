@@ -447,6 +447,25 @@ fn two_levels() -> Case {
     .needs(Need::SubGroups)
 }
 
+/// A kernel whose packs need a stack frame of more than a megabyte, for which one lane would be chosen, but which must have
+/// sub-groups of 16.
+fn large_frame() -> Case {
+    const COUNT: usize = 4300;
+    let loads: String = (0..COUNT).map(|k| format!("float4 v{k} = a[{k} * 16 + i];\n")).collect();
+    let stores: String = (0..COUNT).map(|k| format!("o[{k} * 16 + i] = v{};\n", COUNT - 1 - k)).collect();
+    Case::new(
+        "groups::large_frame",
+        format!(
+            "__attribute__((intel_reqd_sub_group_size(16)))
+            kernel void t(global const float4 *a, global float4 *o) {{ size_t i = get_global_id(0); {loads} {stores} }}"
+        ),
+    )
+    .range(&[16], &[&[16]])
+    .input_n(COUNT * 64, |e| e as f32)
+    .expect_n(COUNT * 64, |e| Some(((COUNT - 1 - e / 64) * 64 + e % 64) as f32))
+    .needs(Need::SubGroups)
+}
+
 /// Ids, barriers and scans of sub-groups that go beyond the ends of rows, with a demanded size and a global offset.
 fn across_rows(size: usize) -> Case {
     Case::new(
@@ -530,6 +549,7 @@ pub(crate) fn cases() -> Vec<Case> {
         places(),
         ballots(),
         parted(),
+        large_frame(),
         in_dimensions(places(), "groups::sub_group_places_3"),
         in_dimensions(ballots(), "groups::sub_group_ballots_3"),
         in_dimensions(parted(), "groups::sub_group_parted_3"),

@@ -51,6 +51,8 @@ pub(crate) struct KernelCode {
     pub(crate) general: KernelFunction,
     /// Its function for work-groups that consist of whole packs, at stage *legal*.
     pub(crate) packed: Option<Function>,
+    /// Whether it keeps its lanes, whatever they cost; others are given up if their stack frames are too large to be fast.
+    pub(crate) keeps_lanes: bool,
 }
 
 /// The form in which a backend gets a function.

@@ -18,6 +18,11 @@ use crate::guard::guarded;
 pub(super) trait NativeBackend: Send + Sync {
     /// A session, which compiles the functions of one program and logs what `dump` lists.
     fn session(&'static self, dump: &[String]) -> Box<dyn Session>;
+
+    /// The largest stack frame in bytes with which a kernel is worth having where it need not have its lanes.
+    fn largest_useful_frame(&self) -> u32 {
+        MAX_FRAME
+    }
 }
 
 /// The functions of one program until they are in executable memory.
@@ -98,10 +103,15 @@ pub(super) fn compile(
 ) -> Result<CompiledKernels, BuildError> {
     let mut session = backend.session(dump);
     let mut define = |kernel: KernelCode| {
-        let KernelCode { name, general, packed } = kernel;
+        let KernelCode { name, general, packed, keeps_lanes } = kernel;
+        let most = if keeps_lanes { MAX_FRAME } else { backend.largest_useful_frame() };
         let mut define = |name: &str, func: &Function| {
             let defined = guarded(PANIC, || session.define(name, func, &data));
-            defined.map(|defined| defined.number).map_err(|error| error.in_kernel(name))
+            let fits = defined.and_then(|defined| match defined.frame <= most {
+                true => Ok(defined.number),
+                false => Err(frame_too_large(defined.frame.into(), most)),
+            });
+            fits.map_err(|error| error.in_kernel(name))
         };
         let general = match general {
             KernelFunction::Legal(func) => GeneralEntry::Placed(define(&name, &func)?),

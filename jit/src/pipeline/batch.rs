@@ -52,6 +52,7 @@ pub(super) fn compile_kernels(
         guarded(PANIC, || kernel::compile(observer, module, number, backends, options, one_lane))
             .map_err(|error| error.in_kernel(name))
     };
+    let keeps_lanes = |request: &KernelRequest<'_>| options.width.is_some() || request.sub_group_size.is_some();
     let (mut needs, mut packs, mut scalars) = (Vec::new(), Batch::default(), Batch::default());
     for (number, &KernelRequest { name, sub_group_size, one_lane }) in requests.iter().enumerate() {
         let made = stage(observer, number, one_lane)?;
@@ -61,17 +62,17 @@ pub(super) fn compile_kernels(
             return Err(BuildError::Limit(why).in_kernel(name));
         }
         let batch = if made.scalar { &mut scalars } else { &mut packs };
-        needs.push(batch.add(number, name, made));
+        needs.push(batch.add(number, name, made, keeps_lanes(&requests[number])));
     }
     let mut entries = vec![None; requests.len()];
     let packs = packs.emit(observer, module, backends.packs, data, options)?;
     for (number, entry) in packs.entries {
         match entry {
             Ok(entry) => entries[number] = Some(entry),
-            Err(BuildError::Limit(reason)) if options.width.is_none() && requests[number].sub_group_size.is_none() => {
+            Err(BuildError::Limit(reason)) if !keeps_lanes(&requests[number]) => {
                 let reason = format!("its packs exceed a limit: {reason}");
                 let made = stage(observer, number, Some(&reason))?;
-                needs[number] = scalars.add(number, requests[number].name, made);
+                needs[number] = scalars.add(number, requests[number].name, made, true);
             }
             Err(error) => return Err(error),
         }
@@ -108,9 +109,9 @@ struct CompiledBatch {
 
 impl Batch {
     /// Adds a kernel; returns what its launches need.
-    fn add(&mut self, number: usize, name: &str, made: StagedKernel) -> KernelNeeds {
+    fn add(&mut self, number: usize, name: &str, made: StagedKernel, keeps_lanes: bool) -> KernelNeeds {
         self.numbers.push(number);
-        self.code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed });
+        self.code.push(KernelCode { name: name.to_owned(), general: made.general, packed: made.packed, keeps_lanes });
         made.needs
     }
 

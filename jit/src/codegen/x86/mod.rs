@@ -42,7 +42,7 @@ use super::code_memory::{CodeMemory, PlacedCode};
 use super::cranelift::CraneliftBackend;
 use super::data::{PlacedFunction, ProgramData};
 use super::listing::{self, ListingInput};
-use super::native::{self, DefinedFunction, NativeBackend, Session, frame_too_large};
+use super::native::{self, DefinedFunction, MAX_FRAME, NativeBackend, Session, frame_too_large};
 use super::{AcceptedStage, Backend, CompiledKernels, KernelCode};
 #[cfg(test)]
 use crate::target::caps::DemotionLimits;
@@ -220,11 +220,12 @@ impl NativeBackend for X86Backend {
         let (level, allocator) = (self.level, self.allocator);
         Box::new(X86Session { level, allocator, memory: self.cranelift.code_memory(), lists_code, log: String::new() })
     }
-}
 
-/// The largest stack frame of a function in bytes. This is less than others may have: one lane is faster than packs whose values do not
-/// fit the second-level cache.
-const MAX_FRAME: u32 = 1 << 20;
+    /// One lane is faster than packs whose values do not fit the second-level cache.
+    fn largest_useful_frame(&self) -> u32 {
+        1 << 20
+    }
+}
 
 /// A session of this backend.
 struct X86Session {

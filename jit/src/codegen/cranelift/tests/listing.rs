@@ -81,7 +81,7 @@ fn listing(func: &Function) -> String {
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let module = Module::default();
     let general = KernelFunction::Legal(Box::new(legal(&module, func, caps)));
-    let code = KernelCode { name: "listed".to_owned(), general, packed: None };
+    let code = KernelCode { name: "listed".to_owned(), general, packed: None, keeps_lanes: true };
     let data = Arc::new(ProgramData::new(&module).unwrap());
     backend.compile(&module, vec![code], data, &["asm".to_owned()]).unwrap().log
 }

@@ -51,7 +51,12 @@ fn compile_for(
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else { unreachable!() };
     let legal = legal(module, func, caps);
     let data = Arc::new(ProgramData::new(module)?);
-    let code = KernelCode { name: func.name.clone(), general: KernelFunction::Legal(Box::new(legal)), packed: None };
+    let code = KernelCode {
+        name: func.name.clone(),
+        general: KernelFunction::Legal(Box::new(legal)),
+        packed: None,
+        keeps_lanes: true,
+    };
     let mut compiled = backend.compile(module, vec![code], data, &[])?;
     Ok(CompiledFunction { backend: backend.name(), entry: compiled.entries.remove(0)?, _memory: compiled.memory })
 }
