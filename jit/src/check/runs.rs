@@ -4,7 +4,7 @@
 //! between that depend on them. All others are computed before the test.
 
 use clift_include::check::{CheckKind, SiteKind};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Loc, Opcode, Type, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -238,13 +238,13 @@ impl Rewriter<'_, '_> {
         let some = b.value(Opcode::PackAny, &[bad], Imm::None, Type::B1);
         b.branch(some, BlockCall::new(slow, &[]), BlockCall::new(fast, &[]));
 
-        let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut cloner = Cloner::within();
         for &inst in &body {
-            self.copy(fast, inst, &mut renamed);
+            cloner.append(self.func, fast, inst);
         }
-        self.leave(fast, after, &outputs, &renamed);
+        self.leave(fast, after, &outputs, &cloner);
 
-        let mut renamed: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut cloner = Cloner::within();
         let mut at = slow;
         let first_slow = self.func.layout.blocks().len();
         self.slow.insert(slow);
@@ -253,14 +253,16 @@ impl Rewriter<'_, '_> {
         let mut permitted = self.asked(slow, &checked, &offsets).into_iter();
         for &inst in &body {
             match self.of.contains_key(&inst).then(|| permitted.next()).flatten() {
-                None => self.copy(at, inst, &mut renamed),
-                Some(permitted) => at = self.if_permitted(at, inst, permitted, &mut renamed, true),
+                None => {
+                    cloner.append(self.func, at, inst);
+                }
+                Some(permitted) => at = self.if_permitted(at, inst, permitted, &mut cloner, true),
             }
         }
         for number in first_slow..self.func.layout.blocks().len() {
             self.slow.insert(self.func.layout.blocks()[number]);
         }
-        self.leave(at, after, &outputs, &renamed);
+        self.leave(at, after, &outputs, &cloner);
         for &output in &outputs {
             let ty = self.func.dfg.ty(output);
             let param = self.func.dfg.append_param(after, ty);
@@ -279,11 +281,11 @@ impl Rewriter<'_, '_> {
                 offsets.insert(access.pointer, offset(&mut b, access, object, start));
             }
         }
-        let mut renamed = FxHashMap::default();
+        let mut cloner = Cloner::within();
         let permitted = self.asked(here, &[(inst, accesses)], &offsets)[0];
-        let after = self.if_permitted(here, inst, permitted, &mut renamed, cold);
-        for (old, new) in renamed {
-            self.replaced.set(old, new);
+        let after = self.if_permitted(here, inst, permitted, &mut cloner, cold);
+        for &result in self.func.dfg.results(inst) {
+            self.replaced.set(result, cloner.value_or_same(result));
         }
         after
     }
@@ -353,7 +355,7 @@ impl Rewriter<'_, '_> {
         here: Block,
         inst: Inst,
         permitted: Value,
-        renamed: &mut FxHashMap<Value, Value>,
+        cloner: &mut Cloner<'_>,
         cold: bool,
     ) -> Block {
         let loc = self.func.locs[inst];
@@ -369,27 +371,19 @@ impl Rewriter<'_, '_> {
         let mut b = Builder::at_end(self.func, here);
         b.set_loc(loc);
         b.branch(permitted, BlockCall::new(access, &[]), BlockCall::new(after, &nothing));
-        self.copy(access, inst, renamed);
-        let made: SmallVec<[Value; 1]> = result.iter().map(|value| renamed[value]).collect();
+        cloner.append(self.func, access, inst);
+        let made: SmallVec<[Value; 1]> = result.iter().map(|&value| cloner.value_or_same(value)).collect();
         Builder::at_end(self.func, access).jump(after, &made);
         if let Some(result) = result {
             let ty = self.func.dfg.ty(result);
             let param = self.func.dfg.append_param(after, ty);
-            renamed.insert(result, param);
+            cloner.set_value(result, param);
         }
         after
     }
 
-    /// Appends a copy of an instruction.
-    fn copy(&mut self, block: Block, inst: Inst, renamed: &mut FxHashMap<Value, Value>) {
-        let clone = clone_inst(self.func, inst, |value| renamed.get(&value).copied().unwrap_or(value));
-        self.func.layout.append_inst(block, clone);
-        let results = self.func.dfg.results(inst).iter().copied().zip(self.func.dfg.results(clone).iter().copied());
-        renamed.extend(results);
-    }
-
-    fn leave(&mut self, block: Block, after: Block, outputs: &[Value], renamed: &FxHashMap<Value, Value>) {
-        let values: Vec<Value> = outputs.iter().map(|value| renamed[value]).collect();
+    fn leave(&mut self, block: Block, after: Block, outputs: &[Value], cloner: &Cloner<'_>) {
+        let values: Vec<Value> = outputs.iter().map(|&value| cloner.value_or_same(value)).collect();
         Builder::at_end(self.func, block).jump(after, &values);
     }
 

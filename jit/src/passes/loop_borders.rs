@@ -23,7 +23,7 @@
 //! before; at most [`MAX_TESTS`] comparisons, and [`MAX_GROWTH`] more instructions in a function.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, Loop, LoopForest, LoopId};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::dfg::ValueDef;
 use clift_kir::{
     Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, Opcode, Type, Value, WrapFlags,
@@ -162,9 +162,11 @@ impl BorderPlan {
         let loc = func.locs[jump];
         let Some(entry) = func.dfg.targets(jump).first().map(|&call| call.clone()) else { return };
         func.layout.remove_inst(jump);
-        let mut starts: FxHashMap<Value, Value> =
-            func.dfg.params(data.header).iter().copied().zip(entry.args.iter().copied()).collect();
-        let mut at = Before { func, data, block: self.preheader, starts: &mut starts };
+        let mut firsts = Cloner::within();
+        for (&param, &arg) in func.dfg.params(data.header).iter().zip(&entry.args) {
+            firsts.set_value(param, arg);
+        }
+        let mut at = Before { func, data, block: self.preheader, firsts };
         let mut all = Vec::new();
         let mut more = None;
         for test in &self.tests {
@@ -192,46 +194,35 @@ impl BorderPlan {
 
     /// Copies the loop with what is expected. Returns the header.
     fn copy(&self, func: &mut Function, data: &Loop) -> Block {
-        let copies: FxHashMap<Block, Block> = data.blocks.iter().map(|&block| (block, func.append_block())).collect();
-        let mut values: FxHashMap<Value, Value> = FxHashMap::default();
-        for &block in &data.blocks {
-            for param in func.dfg.params(block).to_vec() {
-                let ty = func.dfg.ty(param);
-                values.insert(param, func.dfg.append_param(copies[&block], ty));
-            }
-        }
+        let mut cloner = Cloner::within();
+        let copies: Vec<Block> = data.blocks.iter().map(|&block| cloner.copy_block(func, block)).collect();
         // In reverse postorder, so that definitions come before their uses, except in arguments of the back edge, whose
         // definitions have been copied by then, too.
-        for &block in &data.blocks {
+        for (&block, &copy) in data.blocks.iter().zip(&copies) {
+            func.layout.append_block(copy);
+            // Most iterations are those of the copy, with all that it contains.
+            func.layout.clear_cold(copy);
             for inst in func.layout.insts(block).to_vec() {
                 match self.expected.get(&inst) {
                     Some(&Expected::Truth(truth)) => {
                         let loc = func.locs[inst];
-                        let mut b = Builder::at_end(func, copies[&block]);
+                        let mut b = Builder::at_end(func, copy);
                         b.set_loc(loc);
                         let known = b.iconst(Type::B1, i64::from(truth));
-                        values.insert(func.dfg.result(inst), known);
+                        cloner.set_value(func.dfg.result(inst), known);
                     }
                     Some(&Expected::Operand(number)) => {
                         let operand = func.dfg.inst(inst).args[number];
-                        values.insert(func.dfg.result(inst), values.get(&operand).copied().unwrap_or(operand));
+                        cloner.set_value(func.dfg.result(inst), cloner.value_or_same(operand));
                     }
                     None => {
-                        let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
-                        func.layout.append_inst(copies[&block], made);
-                        for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(made)) {
-                            values.insert(old, new);
-                        }
-                        for call in func.dfg.targets_mut(made) {
-                            if let Some(&copy) = copies.get(&call.block) {
-                                call.block = copy;
-                            }
-                        }
+                        cloner.append(func, copy, inst);
                     }
                 }
             }
         }
-        copies[&data.header]
+        // The header is the first block.
+        copies[0]
     }
 }
 
@@ -536,26 +527,16 @@ struct Before<'a> {
     func: &'a mut Function,
     data: &'a Loop,
     block: Block,
-    /// Values in the first iteration.
-    starts: &'a mut FxHashMap<Value, Value>,
+    /// Makes copies for the first iteration.
+    firsts: Cloner<'static>,
 }
 
 impl Before<'_> {
     /// A value in the first iteration.
     fn first(&mut self, value: Value) -> Value {
-        if let Some(&made) = self.starts.get(&value) {
-            return made;
-        }
-        let inside = |inst: &Inst| self.func.layout.block_of(*inst).is_some_and(|at| self.data.blocks.contains(&at));
-        let Some(inst) = self.func.dfg.def_inst(value).filter(inside) else { return value };
-        for arg in self.func.dfg.inst(inst).args.clone() {
-            self.first(arg);
-        }
-        let made = clone_inst(self.func, inst, |value| self.starts.get(&value).copied().unwrap_or(value));
-        self.func.layout.append_inst(self.block, made);
-        let made = self.func.dfg.result(made);
-        self.starts.insert(value, made);
-        made
+        let (data, block) = (self.data, self.block);
+        let inside = |func: &Function, inst| func.layout.block_of(inst).is_some_and(|at| data.blocks.contains(&at));
+        self.firsts.computed(self.func, value, &inside, &mut |func, copy| func.layout.append_inst(block, copy))
     }
 
     fn builder(&mut self) -> Builder<'_> {

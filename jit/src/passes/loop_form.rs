@@ -8,7 +8,7 @@
 //! What the function computes does not change. Simplification of the control flow removes what a pass did not need.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers, Loop, LoopForest, LoopId};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::ssa::SsaBuilder;
 use clift_kir::{Block, BlockCall, Builder, Function, Inst, Type, Value};
 use cranelift_entity::SecondaryMap;
@@ -203,7 +203,7 @@ fn repeat_constant(func: &mut Function, entry: Block, value: Value, outside: &[(
     let (Some(inst), Some(last)) = (func.dfg.def_inst(value), func.layout.insts(entry).len().checked_sub(1)) else {
         return;
     };
-    let copy = clone_inst(func, inst, |operand| operand);
+    let copy = Cloner::within().copy(func, inst);
     func.layout.insert_inst(entry, last, copy);
     let copy = func.dfg.result(copy);
     for &(_, inst) in outside {

@@ -15,10 +15,9 @@
 //! iteration loads before the loop.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
-use clift_kir::clone::clone_inst;
-use clift_kir::dfg::ValueDef;
+use clift_kir::clone::Cloner;
 use clift_kir::{Block, Builder, Function, Imm, Inst, MemInfo, Opcode, Type, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::linear::{Iteration, Linear, LinearForms};
 use super::memory::{Escapes, Place, Write};
@@ -192,12 +191,23 @@ pub(super) fn apply(
     let pointer = data.args[0];
     let result = func.dfg.result(passed_on.load);
     let (ty, loc) = (func.dfg.ty(result), func.locs[passed_on.load]);
-    let pointer = FirstIteration { loops, id, preheader, known: FxHashMap::default() }.value(func, pointer);
+    let header = loops.get(id).header;
+    // The pointer in the first iteration: a pure value, which depends on parameters of the header and on values from outside.
+    let mut cloner = Cloner::within();
+    if let Some(args) = loop_form::args_of_edge(func, preheader, header) {
+        for (&param, &arg) in func.dfg.params(header).iter().zip(args) {
+            cloner.set_value(param, arg);
+        }
+    }
+    let inside = |func: &Function, inst| func.layout.block_of(inst).is_some_and(|home| loops.contains(id, home));
+    let pointer = cloner.computed(func, pointer, &inside, &mut |func, copy| {
+        let before = func.layout.insts(preheader).len() - 1;
+        func.layout.insert_inst(preheader, before, copy);
+    });
     let before = func.layout.insts(preheader).len() - 1;
     let mut b = Builder::before(func, preheader, before);
     b.set_loc(loc);
     let value = b.load(ty, pointer, mem);
-    let header = loops.get(id).header;
     let param = func.dfg.append_param(header, ty);
     for (from, value) in [(preheader, value), (latch, passed_on.value)] {
         let Some(terminator) = func.layout.terminator(from) else { continue };
@@ -210,41 +220,4 @@ pub(super) fn apply(
     func.layout.remove_inst(passed_on.load);
     replacements.set(result, param);
     Some(param)
-}
-
-/// Values of the first iteration of a loop, computed at the end of its preheader.
-struct FirstIteration<'a> {
-    loops: &'a LoopForest,
-    id: LoopId,
-    preheader: Block,
-    known: FxHashMap<Value, Value>,
-}
-
-impl FirstIteration<'_> {
-    /// What a pure value, which depends on parameters of the header and on values from outside, is in the first iteration.
-    fn value(&mut self, func: &mut Function, value: Value) -> Value {
-        if let Some(&known) = self.known.get(&value) {
-            return known;
-        }
-        let header = self.loops.get(self.id).header;
-        let first = match func.dfg.def(value) {
-            ValueDef::Param(block, index) if block == header => {
-                loop_form::args_of_edge(func, self.preheader, header).map_or(value, |args| args[usize::from(index)])
-            }
-            ValueDef::Result(inst, number)
-                if func.layout.block_of(inst).is_some_and(|home| self.loops.contains(self.id, home)) =>
-            {
-                for arg in func.dfg.inst(inst).args.clone() {
-                    self.value(func, arg);
-                }
-                let copy = clone_inst(func, inst, |arg| self.known.get(&arg).copied().unwrap_or(arg));
-                let before = func.layout.insts(self.preheader).len() - 1;
-                func.layout.insert_inst(self.preheader, before, copy);
-                func.dfg.results(copy)[usize::from(number)]
-            }
-            ValueDef::Param(..) | ValueDef::Result(..) => value,
-        };
-        self.known.insert(value, first);
-        first
-    }
 }

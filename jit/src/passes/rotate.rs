@@ -22,7 +22,7 @@ mod exit_test;
 use std::cmp::Reverse;
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -104,22 +104,21 @@ fn rotate(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId, rotate
     // What the test computes from outside the loop moves to the preheader; the rest is copied there.
     let jump = func.layout.terminator(preheader)?;
     func.layout.remove_inst(jump);
-    let mut guard: FxHashMap<Value, Value> = func.dfg.params(head).iter().copied().zip(entered).collect();
+    let mut guard = Cloner::within();
+    for (&param, arg) in func.dfg.params(head).iter().zip(entered) {
+        guard.set_value(param, arg);
+    }
     let mut stay = Vec::new();
     for inst in func.layout.take_insts(head) {
         let pure = func.dfg.inst(inst).op.is_pure();
         let mut outside = true;
         func.dfg
-            .for_each_use(inst, |value| outside &= !guard.contains_key(&value) && !defined_in(func, loops, id, value));
+            .for_each_use(inst, |value| outside &= guard.value(value).is_none() && !defined_in(func, loops, id, value));
         if pure && outside {
             func.layout.append_inst(preheader, inst);
             continue;
         }
-        let copy = clone_inst(func, inst, |value| guard.get(&value).copied().unwrap_or(value));
-        func.layout.append_inst(preheader, copy);
-        for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(copy)) {
-            guard.insert(old, new);
-        }
+        guard.append(func, preheader, inst);
         stay.push(inst);
     }
     func.layout.set_insts(head, stay);
@@ -136,7 +135,7 @@ fn rotate(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId, rotate
     let rest: Vec<Block> =
         data.blocks.iter().copied().filter(|&block| block != head).chain(rotated.within(id)).collect();
     let mut note = |value: Value| {
-        if guard.contains_key(&value) && seen.insert(value) {
+        if guard.value(value).is_some() && seen.insert(value) {
             used.push(value);
         }
     };
@@ -157,21 +156,22 @@ fn rotate(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId, rotate
         }
         inside.insert(value, param);
     }
-    let of = |map: &FxHashMap<Value, Value>, value: Value| map.get(&value).copied().unwrap_or(value);
+    let param_of = |value: Value| inside.get(&value).copied().unwrap_or(value);
     for &block in &rest {
         for i in 0..func.layout.insts(block).len() {
             let inst = func.layout.insts(block)[i];
-            func.dfg.map_uses(inst, |value| of(&inside, value));
+            func.dfg.map_uses(inst, param_of);
         }
     }
-    let args: Vec<Value> = into.args.iter().map(|&value| of(&inside, value)).collect();
+    let args: Vec<Value> = into.args.iter().map(|&value| param_of(value)).collect();
     Builder::at_end(func, body).jump(into.block, &args);
     if func.layout.is_cold(into.block) {
         func.layout.set_cold(body);
     }
     let guards = func.layout.terminator(preheader)?;
     for (terminator, map) in [(test, None), (guards, Some(&guard))] {
-        let passed: Vec<Value> = used.iter().map(|&value| map.map_or(value, |map| of(map, value))).collect();
+        let passed: Vec<Value> =
+            used.iter().map(|&value| map.map_or(value, |map: &Cloner<'_>| map.value_or_same(value))).collect();
         *func.dfg.targets_mut(terminator)[stays] = BlockCall::new(body, &passed);
     }
     Some(body)

@@ -22,7 +22,7 @@
 //! would be large are left unchanged.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, Frontiers, LoopForest};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::ssa::{SsaBuilder, remove_trivial_params};
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, InstData, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -148,34 +148,25 @@ impl DispatchPath {
         // The copies of each value of the path, with their blocks.
         let mut copies: FxHashMap<Value, Vec<(Block, Value)>> = FxHashMap::default();
         for &(terminator, target) in &self.edges {
-            let copied: Vec<Block> = self.blocks.iter().map(|_| func.dfg.make_block()).collect();
-            let mut known: FxHashMap<Value, Value> = FxHashMap::default();
+            let mut cloner = Cloner::within();
+            let copied: Vec<Block> = self.blocks.iter().map(|&block| cloner.make_block(func, block)).collect();
+            // The end of the path may lead to its start, which is no part of this copy.
+            cloner.set_block(self.blocks[0], self.blocks[0]);
             let mut after = func.layout.block_of(terminator);
-            for (i, (&old, &new)) in self.blocks.iter().zip(&copied).enumerate() {
+            for (&old, &new) in self.blocks.iter().zip(&copied) {
                 match after {
                     Some(after) => func.layout.insert_block_after(new, after),
                     None => func.layout.append_block(new),
                 }
                 after = Some(new);
-                for param in func.dfg.params(old).to_vec() {
-                    let ty = func.dfg.ty(param);
-                    let copy = func.dfg.append_param(new, ty);
-                    known.insert(param, copy);
+                cloner.copy_params(func, old, new);
+                for (&param, &copy) in func.dfg.params(old).iter().zip(func.dfg.params(new)) {
                     copies.entry(param).or_default().push((new, copy));
                 }
                 for inst in func.layout.insts(old).to_vec() {
-                    let clone = clone_inst(func, inst, |value| known.get(&value).copied().unwrap_or(value));
-                    func.layout.append_inst(new, clone);
-                    for (&old, &copy) in func.dfg.results(inst).iter().zip(func.dfg.results(clone)) {
-                        known.insert(old, copy);
+                    let copy = cloner.append(func, new, inst);
+                    for (&old, &copy) in func.dfg.results(inst).iter().zip(func.dfg.results(copy)) {
                         copies.entry(old).or_default().push((new, copy));
-                    }
-                    if let Some((&next, &next_copy)) = self.blocks.get(i + 1).zip(copied.get(i + 1)) {
-                        for call in func.dfg.targets_mut(clone) {
-                            if call.block == next {
-                                call.block = next_copy;
-                            }
-                        }
                     }
                 }
             }
@@ -315,10 +306,10 @@ fn sink(func: &mut Function, switch: Block, needed: &FxHashSet<Inst>) {
         let mut copies: FxHashMap<Block, Value> = FxHashMap::default();
         for (user, case) in outside.into_iter().zip(user_cases) {
             let copy = *copies.entry(case).or_insert_with(|| {
-                let clone = clone_inst(func, inst, |value| value);
-                func.layout.insert_inst(case, 0, clone);
-                func.dfg.for_each_use(clone, |value| users.entry(value).or_default().push(clone));
-                func.dfg.result(clone)
+                let copy = Cloner::within().copy(func, inst);
+                func.layout.insert_inst(case, 0, copy);
+                func.dfg.for_each_use(copy, |value| users.entry(value).or_default().push(copy));
+                func.dfg.result(copy)
             });
             func.dfg.map_uses(user, |old| if old == value { copy } else { old });
         }
@@ -353,9 +344,9 @@ fn rematerialize_constants(func: &mut Function, path: &[Block]) {
             });
             for (value, def) in used {
                 let copy = *copies.entry(value).or_insert_with(|| {
-                    let clone = clone_inst(func, def, |value| value);
-                    func.layout.insert_inst(block, 0, clone);
-                    func.dfg.result(clone)
+                    let copy = Cloner::within().copy(func, def);
+                    func.layout.insert_inst(block, 0, copy);
+                    func.dfg.result(copy)
                 });
                 func.dfg.map_uses(inst, |old| if old == value { copy } else { old });
             }

@@ -20,8 +20,8 @@
 //! unrolled.
 
 use clift_kir::analysis::{Cold, Loop, LoopForest, LoopId};
-use clift_kir::clone::clone_inst;
-use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, Opcode, Slot, Space, Value};
+use clift_kir::clone::Cloner;
+use clift_kir::{Block, Effects, Function, Imm, Inst, Opcode, Slot, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
@@ -269,41 +269,22 @@ fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount)
     let (mut last_latch, mut last_exit) = (latch, trips.block);
     let mut exits = Vec::new();
     for _ in 1..trips.times {
-        let copies: FxHashMap<Block, Block> = body.iter().map(|&(block, _)| (block, func.dfg.make_block())).collect();
-        let mut values: FxHashMap<Value, Value> = FxHashMap::default();
-        let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
-        for (block, insts) in &body {
-            let copy = copies[block];
+        let mut cloner = Cloner::within().with_new_barriers();
+        let copies: Vec<Block> = body.iter().map(|&(block, _)| cloner.make_block(func, block)).collect();
+        for (&copy, (block, insts)) in copies.iter().zip(&body) {
+            cloner.copy_params(func, *block, copy);
             order.push(copy);
             func.layout.append_block(copy);
-            if func.layout.is_cold(*block) {
-                func.layout.set_cold(copy);
-            }
-            for param in func.dfg.params(*block).to_vec() {
-                let ty = func.dfg.ty(param);
-                let made = func.dfg.append_param(copy, ty);
-                values.insert(param, made);
-            }
             // Blocks are in reverse postorder, so definitions come before their uses, except in arguments of the back edge.
             for &inst in insts {
-                let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
-                func.layout.append_inst(copy, made);
-                rename_barrier(func, made, &mut barriers);
-                for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(made)) {
-                    values.insert(old, new);
-                }
-                for call in func.dfg.targets_mut(made) {
-                    if let Some(&target) = copies.get(&call.block) {
-                        call.block = target;
-                    }
-                }
+                cloner.append(func, copy, inst);
             }
         }
         let back_edge = func.layout.terminator(last_latch)?;
-        func.dfg.targets_mut(back_edge)[0].block = copies[&data.header];
-        last_latch = copies[&latch];
+        func.dfg.targets_mut(back_edge)[0].block = cloner.block(data.header)?;
+        last_latch = cloner.block(latch)?;
         exits.push(last_exit);
-        last_exit = copies[&trips.block];
+        last_exit = cloner.block(trips.block)?;
     }
     for block in exits {
         jump_to(func, block, trips.stays);
@@ -311,15 +292,6 @@ fn unroll(func: &mut Function, loops: &LoopForest, id: LoopId, trips: TripCount)
     jump_to(func, last_exit, 1 - trips.stays);
     place_after(func, latch, &order);
     Some(())
-}
-
-/// Gives the copy of a barrier the id that barriers of its id have in this copy of the loop.
-fn rename_barrier(func: &mut Function, inst: Inst, ids: &mut FxHashMap<u32, u32>) {
-    let Imm::Barrier(info) = &func.dfg.inst(inst).imm else { return };
-    let mut info = *info;
-    info.id = *ids.entry(info.id).or_insert_with(|| func.fresh_barrier());
-    let data = InstData { imm: Imm::Barrier(info), ..func.dfg.inst(inst).clone() };
-    func.dfg.replace_inst(inst, data);
 }
 
 /// Replaces a block's branch by a jump to one of its targets.

@@ -15,7 +15,7 @@
 //! others may write, and no value that changes in it is used outside.
 
 use clift_kir::analysis::{Cfg, Loop, LoopForest, LoopId};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, Opcode, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -98,11 +98,10 @@ impl Plan {
         };
         let loc = func.locs[jump];
         func.layout.remove_inst(jump);
-        let mut copies = FxHashMap::default();
-        let computed: Vec<Value> = terms
-            .iter()
-            .map(|&term| hoist(func, &|block| loops.contains(self.id, block), self.preheader, term, &mut copies))
-            .collect();
+        let inside = |func: &Function, inst| func.layout.block_of(inst).is_some_and(|at| loops.contains(self.id, at));
+        let mut place = |func: &mut Function, copy| func.layout.append_inst(self.preheader, copy);
+        let mut cloner = Cloner::within();
+        let computed: Vec<Value> = terms.iter().map(|&term| cloner.computed(func, term, &inside, &mut place)).collect();
         let enter = func.dfg.make_block();
         func.layout.insert_block_after(enter, self.preheader);
         if func.layout.is_cold(self.preheader) {
@@ -128,31 +127,6 @@ impl Plan {
             }
         }
     }
-}
-
-/// Computes an invariant value at the end of a block, unless it is defined outside the loop.
-fn hoist(
-    func: &mut Function,
-    inside: &impl Fn(Block) -> bool,
-    at: Block,
-    value: Value,
-    copies: &mut FxHashMap<Value, Value>,
-) -> Value {
-    let Some(inst) = func.dfg.def_inst(value) else { return value };
-    if !func.layout.block_of(inst).is_some_and(inside) {
-        return value;
-    }
-    if let Some(&copy) = copies.get(&value) {
-        return copy;
-    }
-    for operand in func.dfg.inst(inst).args.clone() {
-        hoist(func, inside, at, operand, copies);
-    }
-    let copy = clone_inst(func, inst, |operand| copies.get(&operand).copied().unwrap_or(operand));
-    func.layout.append_inst(at, copy);
-    let result = func.dfg.result(copy);
-    copies.insert(value, result);
-    result
 }
 
 /// A loop, and what is asked about it.

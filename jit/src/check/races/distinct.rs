@@ -6,10 +6,9 @@
 //!
 //! Arithmetic on ids of 32 bits is taken not to wrap: where it does, races are missed. Bytes and half-words are not followed: they wrap.
 
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::ops::Uniformity;
 use clift_kir::{Builder, Effects, Function, Imm, Inst, IntCond, Opcode, Type, Value};
-use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
@@ -17,6 +16,8 @@ use super::super::provenance::Place;
 
 /// How deep computations of offsets are followed.
 const MAX_DEPTH: u32 = 16;
+/// The most copies of instructions for one test.
+const MAX_FIXED_COPIES: usize = 64;
 
 /// The fewest bits of arithmetic on ids that is taken not to wrap.
 const LEAST_BITS: u32 = 32;
@@ -115,7 +116,7 @@ impl Form {
     /// Emits whether no two work-items of a group access the same byte. The block is the kernel's first.
     pub(super) fn are_distinct(&self, b: &mut Builder<'_>) -> Option<Value> {
         let span = self.span.1.checked_sub(self.span.0)?;
-        let mut copies: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut copies = FixedCopies { cloner: Cloner::within(), made: 0 };
         let mut factors: [Option<Value>; 3] = [None; 3];
         for (product, &count) in &self.sum.terms {
             let Some(dim) = product.dim else { continue };
@@ -228,24 +229,28 @@ fn is_fixed_op(func: &Function, inst: Inst) -> bool {
     info.effects == Effects::Pure && !differs && data.op != Opcode::Undef
 }
 
-/// Emits a copy of the computation of a value that [`is_fixed`].
-fn fixed_copy(b: &mut Builder<'_>, value: Value, copies: &mut FxHashMap<Value, Value>, depth: u32) -> Option<Value> {
-    if let Some(&copy) = copies.get(&value) {
+/// Copies of computations of values that [`is_fixed`] accepts.
+struct FixedCopies {
+    cloner: Cloner<'static>,
+    /// How many instructions have been copied.
+    made: usize,
+}
+
+/// Emits a copy of the computation of a value that [`is_fixed`] accepts. `None` if there would be too many.
+fn fixed_copy(b: &mut Builder<'_>, value: Value, copies: &mut FixedCopies, depth: u32) -> Option<Value> {
+    if let Some(copy) = copies.cloner.value(value) {
         return Some(copy);
     }
     let inst = b.func.dfg.def_inst(value)?;
-    if depth > MAX_DEPTH || copies.len() > 64 {
+    if depth > MAX_DEPTH || copies.made > MAX_FIXED_COPIES {
         return None;
     }
     for arg in b.func.dfg.inst(inst).args.clone() {
         fixed_copy(b, arg, copies, depth + 1)?;
     }
-    let clone = clone_inst(b.func, inst, |value| copies.get(&value).copied().unwrap_or(value));
     let block = b.block();
-    b.func.layout.append_inst(block, clone);
+    copies.cloner.append(b.func, block, inst);
+    copies.made += 1;
     b.switch_to(block);
-    let position = b.func.dfg.results(inst).iter().position(|&result| result == value)?;
-    let copy = b.func.dfg.results(clone)[position];
-    copies.insert(value, copy);
-    Some(copy)
+    copies.cloner.value(value)
 }

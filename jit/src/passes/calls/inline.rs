@@ -3,11 +3,10 @@
 //! OpenCL forbids recursion (the importer rejects it), so this terminates. A body is copied with its calls, which are then
 //! replaced in the copy. The work is proportional to the size of the result, however deeply calls are nested.
 
-use clift_kir::clone::BodyCloner;
+use clift_kir::clone::Cloner;
 use clift_kir::{
     Block, BlockCall, Builder, Func, Function, Imm, InlinedCall, Inst, InstData, Loc, Module, Opcode, Slot, Value,
 };
-use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
 use super::CallPolicy;
@@ -117,15 +116,16 @@ fn in_call(loc: Loc, first: usize) -> Loc {
 /// Copies a callee's blocks; returns become jumps to `next`. Returns the copies with the instructions that belong in them. The
 /// entry comes first; its parameters are those of the callee. `first` is the index of the call if it is kept.
 fn copy_body(func: &mut Function, body: &Function, next: Block, first: Option<usize>) -> Vec<(Block, Vec<Inst>)> {
-    let mut cloner = BodyCloner::new(body);
-    let slots: Vec<Slot> = body.slots.values().map(|&data| func.slots.push(data)).collect();
-    let mut barriers: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut cloner = Cloner::of(body).with_new_barriers();
+    let mut slots: Vec<Slot> = Vec::new();
+    for (slot, &data) in &body.slots {
+        let copy = func.slots.push(data);
+        slots.push(copy);
+        cloner.set_slot(slot, copy);
+    }
     let mut made = Vec::new();
     for &block in body.layout.blocks() {
-        let copy = cloner.block(func, block);
-        if body.layout.is_cold(block) {
-            func.layout.set_cold(copy);
-        }
+        let copy = cloner.copy_block(func, block);
         made.push((copy, Vec::with_capacity(body.layout.insts(block).len())));
     }
     if let Some((entry, insts)) = made.first_mut() {
@@ -134,18 +134,12 @@ fn copy_body(func: &mut Function, body: &Function, next: Block, first: Option<us
     let mut returns = Vec::new();
     for (&block, (_, insts)) in body.layout.blocks().iter().zip(&mut made) {
         for &inst in body.layout.insts(block) {
-            let mut data = body.dfg.inst(inst).clone();
-            if let Imm::Slot(slot) = &mut data.imm {
-                *slot = slots[slot.index()];
+            let copy = cloner.copy(func, inst);
+            if let Some(first) = first {
+                func.locs[copy] = in_call(body.locs[inst], first);
             }
-            if let Imm::Barrier(info) = &mut data.imm {
-                info.id = *barriers.entry(info.id).or_insert_with(|| func.fresh_barrier());
-            }
-            let is_return = data.op == Opcode::Ret;
-            let copy = cloner.inst(func, inst, data);
-            func.locs[copy] = first.map_or(body.locs[inst], |first| in_call(body.locs[inst], first));
             insts.push(copy);
-            if is_return {
+            if body.dfg.inst(inst).op == Opcode::Ret {
                 returns.push(copy);
             }
         }
@@ -179,25 +173,15 @@ pub(super) fn compacted(func: &Function) -> Function {
     (new.stage, new.next_barrier) = (func.stage, func.next_barrier);
     new.noalias_args.clone_from(&func.noalias_args);
     new.inlined_calls.clone_from(&func.inlined_calls);
-    let mut cloner = BodyCloner::new(func);
-    let mut slots: FxHashMap<Slot, Slot> = FxHashMap::default();
+    let mut cloner = Cloner::of(func);
     for &block in func.layout.blocks() {
-        let copy = cloner.block(&mut new, block);
+        let copy = cloner.copy_block(&mut new, block);
         new.layout.append_block(copy);
-        if func.layout.is_cold(block) {
-            new.layout.set_cold(copy);
-        }
     }
     for (index, &block) in func.layout.blocks().iter().enumerate() {
         let to = new.layout.blocks()[index];
         for &inst in func.layout.insts(block) {
-            let mut data = func.dfg.inst(inst).clone();
-            if let Imm::Slot(slot) = &mut data.imm {
-                *slot = *slots.entry(*slot).or_insert_with(|| new.slots.push(func.slots[*slot]));
-            }
-            let copy = cloner.inst(&mut new, inst, data);
-            new.locs[copy] = func.locs[inst];
-            new.layout.append_inst(to, copy);
+            cloner.append(&mut new, to, inst);
         }
     }
     cloner.finish(&mut new);

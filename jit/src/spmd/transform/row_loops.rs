@@ -27,7 +27,7 @@
 mod reductions;
 
 use clift_kir::analysis::{Loop, LoopId};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::dfg::ValueDef;
 use clift_kir::{
     Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value,
@@ -481,12 +481,14 @@ impl RowPlan {
         let edge = func.dfg.targets(entry).into_iter().find(|call| call.block == body).cloned()?;
         let branch = func.layout.terminator(body)?;
         func.layout.remove_inst(entry);
-        let mut at_start: FxHashMap<Value, Value> =
-            func.dfg.params(body).iter().copied().zip(edge.args.iter().copied()).collect();
+        let mut at_start = Cloner::within();
+        for (&param, &arg) in func.dfg.params(body).iter().zip(&edge.args) {
+            at_start.set_value(param, arg);
+        }
         // Before the loop: the rows' addresses, and whether there are enough iterations of accesses that are apart.
         let starts: Vec<Value> =
             self.rows.iter().map(|row| self.computed(func, preheader, row.pointer, &mut at_start)).collect();
-        let counter = at_start[&self.counted.counter];
+        let counter = at_start.value_or_same(self.counted.counter);
         let mut possible = self.enough(func, preheader, counter, true);
         let mut obstacles = Vec::new();
         for (a, b) in &self.tests {
@@ -503,13 +505,8 @@ impl RowPlan {
         }
         let (several, rest) = (func.append_block(), func.append_block());
         let params: Vec<Value> = func.dfg.params(body).to_vec();
-        let mut values: FxHashMap<Value, Value> = params
-            .iter()
-            .map(|&param| {
-                let ty = func.dfg.ty(param);
-                (param, func.dfg.append_param(several, ty))
-            })
-            .collect();
+        let mut values = Cloner::within();
+        values.copy_params(func, body, several);
         let done = func.dfg.append_param(several, Type::I64);
         let mut accumulators = Vec::new();
         let mut at = Builder::at_end(func, preheader);
@@ -529,9 +526,9 @@ impl RowPlan {
             }
         }
         // Again, or the rest.
-        let counter = values[&self.counted.counter];
+        let counter = values.value_or_same(self.counted.counter);
         let again = self.enough(func, several, counter, false);
-        let args: Vec<Value> = params.iter().map(|param| values[param]).collect();
+        let args: Vec<Value> = params.iter().map(|&param| values.value_or_same(param)).collect();
         let mut at = Builder::at_end(func, several);
         let four = at.iconst(Type::I64, self.iterations);
         let more = at.int2(Opcode::Iadd, done, four);
@@ -540,7 +537,7 @@ impl RowPlan {
         let mut at = Builder::at_end(func, rest);
         let mut args = args;
         for (reduction, &accumulated) in self.reductions.iter().zip(&accumulators) {
-            let before = values[&reduction.param];
+            let before = values.value_or_same(reduction.param);
             let after = reduction.finish(&mut at, before, accumulated);
             for arg in args.iter_mut().chain(&mut exit.args).filter(|arg| **arg == before) {
                 *arg = after;
@@ -575,7 +572,7 @@ impl RowPlan {
         block: Block,
         index: &ExtendedIndex,
         counter: Value,
-        values: &mut FxHashMap<Value, Value>,
+        values: &mut Cloner<'_>,
     ) -> Value {
         let start = self.computed(func, block, index.value, values);
         let mut at = Builder::at_end(func, block);
@@ -597,7 +594,7 @@ impl RowPlan {
         block: Block,
         (a, b): (&Access, &Access),
         counter: Value,
-        values: &mut FxHashMap<Value, Value>,
+        values: &mut Cloner<'_>,
     ) -> Value {
         let mut range = |func: &mut Function, access: &Access| {
             let start = self.computed(func, block, access.pointer, values);
@@ -619,22 +616,9 @@ impl RowPlan {
     }
 
     /// A value of the body, computed at the end of another block from what `values` says.
-    fn computed(&self, func: &mut Function, block: Block, value: Value, values: &mut FxHashMap<Value, Value>) -> Value {
-        if let Some(&made) = values.get(&value) {
-            return made;
-        }
-        let Some(inst) = func.dfg.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(self.counted.body))
-        else {
-            return value;
-        };
-        for arg in func.dfg.inst(inst).args.clone() {
-            self.computed(func, block, arg, values);
-        }
-        let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
-        func.layout.append_inst(block, made);
-        let made = func.dfg.result(made);
-        values.insert(value, made);
-        made
+    fn computed(&self, func: &mut Function, block: Block, value: Value, values: &mut Cloner<'_>) -> Value {
+        let inside = |func: &Function, inst| func.layout.block_of(inst) == Some(self.counted.body);
+        values.computed(func, value, &inside, &mut |func, copy| func.layout.append_inst(block, copy))
     }
 
     /// Copies the iterations into a block. `values` has the parameters' values before them, and after them, except that reductions
@@ -646,7 +630,7 @@ impl RowPlan {
         block: Block,
         (starts, done): (&[Value], Value),
         accumulators: &mut [Value],
-        values: &mut FxHashMap<Value, Value>,
+        values: &mut Cloner<'_>,
         exit: &mut [Value],
     ) -> Vec<Vec<Value>> {
         let body = self.counted.body;
@@ -669,39 +653,29 @@ impl RowPlan {
                     continue;
                 }
                 if let Some(elements) = loaded.get(&inst) {
-                    values.insert(func.dfg.result(inst), elements[iteration]);
+                    values.set_value(func.dfg.result(inst), elements[iteration]);
                 } else if let Some(row) = self.rows.iter().position(|row| row.inst == inst) {
-                    let value = data.args[1];
-                    stored[row].push(values.get(&value).copied().unwrap_or(value));
+                    stored[row].push(values.value_or_same(data.args[1]));
                 } else {
-                    let made = clone_inst(func, inst, |value| values.get(&value).copied().unwrap_or(value));
-                    func.layout.append_inst(block, made);
-                    for (&old, &new) in func.dfg.results(inst).iter().zip(func.dfg.results(made)) {
-                        values.insert(old, new);
-                    }
+                    values.append(func, block, inst);
                 }
             }
             for (reduction, contributions) in self.reductions.iter().zip(&mut contributions) {
                 let mut at = Builder::at_end(func, block);
-                let value = |value: Value| values.get(&value).copied().unwrap_or(value);
-                contributions.push(reduction.contribution(&mut at, value));
-                values.insert(reduction.next, values[&reduction.param]);
+                contributions.push(reduction.contribution(&mut at, |value| values.value_or_same(value)));
+                values.set_value(reduction.next, values.value_or_same(reduction.param));
             }
             if iteration + 1 == self.iterations as usize {
                 for arg in &mut *exit {
-                    *arg = values.get(arg).copied().unwrap_or(*arg);
+                    *arg = values.value_or_same(*arg);
                 }
             }
             let next: Vec<Option<Value>> = params.iter().map(|&param| self.counted.next_of(func, param)).collect();
-            let next: Vec<Value> = next
-                .iter()
-                .zip(&params)
-                .map(|(next, &param)| {
-                    let next = next.unwrap_or(param);
-                    values.get(&next).copied().unwrap_or(next)
-                })
-                .collect();
-            values.extend(params.iter().copied().zip(next));
+            let next: Vec<Value> =
+                next.iter().zip(&params).map(|(next, &param)| values.value_or_same(next.unwrap_or(param))).collect();
+            for (&param, next) in params.iter().zip(next) {
+                values.set_value(param, next);
+            }
         }
         for ((reduction, contributions), accumulated) in self.reductions.iter().zip(contributions).zip(accumulators) {
             let mut at = Builder::at_end(func, block);

@@ -24,7 +24,7 @@
 
 mod dependence;
 
-use clift_kir::clone::BodyCloner;
+use clift_kir::clone::Cloner;
 use clift_kir::ops::QueryOp;
 use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, IntCond, Opcode, Slot, Type, Value};
 use cranelift_entity::SecondaryMap;
@@ -328,15 +328,18 @@ impl Jam<'_> {
             let join = self.to.dfg.make_block();
             let types = params.iter().map(|&param| self.from.dfg.ty(param));
             joined.push(types.map(|ty| self.to.dfg.append_param(join, ty)).collect());
-            let mut cloner = BodyCloner::new(self.from);
+            let mut cloner = Cloner::of(self.from);
             cloner.set_block(paths.join, join);
-            let copies: Vec<Block> = paths.blocks.iter().map(|&from| cloner.block(&mut self.to, from)).collect();
+            for (&slot, by_row) in &self.slots {
+                cloner.set_slot(slot, by_row[row as usize]);
+            }
+            let copies: Vec<Block> = paths.blocks.iter().map(|&from| cloner.copy_block(&mut self.to, from)).collect();
             let blocks = std::iter::once((block, at)).chain(paths.blocks.iter().copied().zip(copies));
             for (from, copy) in blocks {
                 let insts = if from == block { std::slice::from_ref(&inst) } else { self.from.layout.insts(from) };
                 if from != block {
                     self.to.layout.append_block(copy);
-                    if paths.together || self.from.layout.is_cold(from) {
+                    if paths.together {
                         self.to.layout.set_cold(copy);
                     }
                 }
@@ -361,20 +364,14 @@ impl Jam<'_> {
     }
 
     /// Copies an instruction of divergent paths for one row.
-    fn copy_in_row(&mut self, cloner: &mut BodyCloner<'_>, at: Block, inst: Inst, row: u32, paths: &DivergentPaths) {
+    fn copy_in_row(&mut self, cloner: &mut Cloner<'_>, at: Block, inst: Inst, row: u32, paths: &DivergentPaths) {
         let from = self.from;
         from.dfg.for_each_use(inst, |value| {
             if cloner.value(value).is_none() && !paths.defines(from, value) {
                 cloner.set_value(value, self.in_row(value, row));
             }
         });
-        let mut data = from.dfg.inst(inst).clone();
-        if let Imm::Slot(slot) = &mut data.imm {
-            *slot = self.slots[slot][row as usize];
-        }
-        let copy = cloner.inst(&mut self.to, inst, data);
-        self.to.locs[copy] = from.locs[inst];
-        self.to.layout.append_inst(at, copy);
+        let copy = cloner.append(&mut self.to, at, inst);
         if let (1.., Some(step)) = (row, row_step(from, inst)) {
             let first = self.to.dfg.result(copy);
             let value = self.number(at, first, row, step);

@@ -30,7 +30,7 @@
 //! the slow copy has a version for packs in which all lanes have the uniform operands.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
-use clift_kir::clone::clone_inst;
+use clift_kir::clone::Cloner;
 use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::inst::Imm;
 use clift_kir::ssa::SsaBuilder;
@@ -367,46 +367,40 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function
     let blocks = piece_blocks(&func, gains, at, head)?;
     func.layout.remove_inst(jump);
     // Copies of the assumed instructions and their dependents, before the test.
-    let mut copies: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut cloner = Cloner::within();
     let mut assumed = Vec::new();
     for &inst in &parts.shared {
         let new = match parts.assumed.contains(&inst).then(|| known_result(&func, gains, inst)).flatten() {
             Some(value) => {
                 let id = func.dfg.make_const(ConstData::splat(Type::B1, u64::from(value)));
                 let data = clift_kir::InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(id) };
-                func.dfg.make_inst(data, &[Type::B1])
+                cloner.copy_as(&mut func, inst, data)
             }
-            None => copy_inst(&mut func, inst, &mut copies, &FxHashMap::default()),
+            None => copy_with_names(&mut cloner, &mut func, inst),
         };
-        for (old, new) in func.dfg.results(inst).to_vec().into_iter().zip(func.dfg.results(new).to_vec()) {
-            copies.insert(old, new);
-        }
-        func.locs[new] = func.locs[inst];
         func.layout.append_inst(at, new);
         if parts.assumed.contains(&inst) {
             assumed.push((new, gains.which));
         }
     }
-    let holds = emit_tests(&mut func, gains, &parts, at, &copies);
+    let holds = emit_tests(&mut func, gains, &parts, at, &cloner);
     // The copy of the piece.
-    let places: FxHashMap<Block, Block> = blocks.iter().map(|&block| (block, func.append_block())).collect();
-    for &block in &blocks {
-        for param in func.dfg.params(block).to_vec() {
-            let ty = func.dfg.ty(param);
-            copies.insert(param, func.dfg.append_param(places[&block], ty));
-        }
-    }
-    for &block in &blocks {
+    let copies: Vec<Block> = blocks.iter().map(|&block| cloner.copy_block(&mut func, block)).collect();
+    for (&block, &copy) in blocks.iter().zip(&copies) {
+        func.layout.append_block(copy);
+        // Most packs execute the copy, with all that it contains.
+        func.layout.clear_cold(copy);
         for inst in func.layout.insts(block).to_vec() {
             if block == head && parts.shared.contains(&inst) {
                 continue;
             }
-            let new = copy_inst(&mut func, inst, &mut copies, &places);
-            func.layout.append_inst(places[&block], new);
+            let new = copy_with_names(&mut cloner, &mut func, inst);
+            func.layout.append_inst(copy, new);
         }
     }
-    Builder::at_end(&mut func, at).branch(holds, BlockCall::new(places[&head], &[]), BlockCall::new(head, &[]));
-    join(&mut func, &blocks, &places, &copies);
+    let Some(fast) = cloner.block(head) else { unreachable!("broken invariant: a piece contains its head") };
+    Builder::at_end(&mut func, at).branch(holds, BlockCall::new(fast, &[]), BlockCall::new(head, &[]));
+    join(&mut func, &blocks, &copies, &cloner);
     // The assumption fails for few packs, so the slow copy is cold.
     if gains.which > 0 {
         func.layout.clear_cold(at);
@@ -414,7 +408,7 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function
     for &block in &blocks {
         func.layout.set_cold(block);
     }
-    let all = blocks.iter().chain(places.values()).copied().chain([at]).collect();
+    let all = blocks.iter().chain(&copies).copied().chain([at]).collect();
     Some((func, VersionedPiece { assumed, slow: blocks, blocks: all }))
 }
 
@@ -548,36 +542,19 @@ fn known_result(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
     }
 }
 
-/// Copies an instruction with operands and targets replaced; the copy is not in the layout yet.
-fn copy_inst(
-    func: &mut Function,
-    inst: Inst,
-    copies: &mut FxHashMap<Value, Value>,
-    places: &FxHashMap<Block, Block>,
-) -> Inst {
-    let new = clone_inst(func, inst, |value| copies.get(&value).copied().unwrap_or(value));
-    for target in func.dfg.targets_mut(new) {
-        if let Some(&place) = places.get(&target.block) {
-            target.block = place;
+/// Copies an instruction and the names of its results; the copy is not in the layout yet.
+fn copy_with_names(cloner: &mut Cloner<'_>, func: &mut Function, inst: Inst) -> Inst {
+    let new = cloner.copy(func, inst);
+    for (old, copy) in func.dfg.results(inst).iter().zip(func.dfg.results(new)) {
+        if let Some(name) = func.names.get(old).cloned() {
+            func.names.insert(*copy, name);
         }
-    }
-    for (old, copy) in func.dfg.results(inst).to_vec().into_iter().zip(func.dfg.results(new).to_vec()) {
-        if let Some(name) = func.names.get(&old).cloned() {
-            func.names.insert(copy, name);
-        }
-        copies.insert(old, copy);
     }
     new
 }
 
 /// Emits code at the end of a block that computes whether all assumptions hold.
-fn emit_tests(
-    func: &mut Function,
-    gains: &Gains,
-    parts: &HeadParts,
-    at: Block,
-    copies: &FxHashMap<Value, Value>,
-) -> Value {
+fn emit_tests(func: &mut Function, gains: &Gains, parts: &HeadParts, at: Block, cloner: &Cloner<'_>) -> Value {
     let mut b = Builder::at_end(func, at);
     let zero = b.iconst(Type::I32, 0);
     let mut firsts: FxHashMap<Value, Value> = FxHashMap::default();
@@ -589,7 +566,7 @@ fn emit_tests(
         }
         made.push(test);
         let one = test.emit(&mut b, |b, value| {
-            let here = copies.get(&value).copied().unwrap_or(value);
+            let here = cloner.value_or_same(value);
             if gains.with.shape(value).is_uniform(Scope::Pack) {
                 return here;
             }
@@ -601,14 +578,14 @@ fn emit_tests(
 }
 
 /// Lets uses after the piece get their values from the version that was executed.
-fn join(func: &mut Function, blocks: &[Block], places: &FxHashMap<Block, Block>, copies: &FxHashMap<Value, Value>) {
+fn join(func: &mut Function, blocks: &[Block], copies: &[Block], cloner: &Cloner<'_>) {
     let mut homes: FxHashMap<Value, Block> = FxHashMap::default();
     for &block in blocks {
         homes.extend(func.dfg.params(block).iter().map(|&param| (param, block)));
         let results = func.layout.insts(block).iter().flat_map(|&inst| func.dfg.results(inst));
         homes.extend(results.map(|&value| (value, block)));
     }
-    let inside: FxHashSet<Block> = blocks.iter().chain(places.values()).copied().collect();
+    let inside: FxHashSet<Block> = blocks.iter().chain(copies).copied().collect();
     let cfg = Cfg::new(func);
     let graph = Frontiers::new(&cfg);
     let mut ssa = SsaBuilder::new();
@@ -624,7 +601,9 @@ fn join(func: &mut Function, blocks: &[Block], places: &FxHashMap<Block, Block>,
                 let var = *vars.entry(value).or_insert_with(|| {
                     let var = ssa.declare(func.dfg.ty(value));
                     ssa.define(var, home, value);
-                    ssa.define(var, places[&home], copies[&value]);
+                    if let (Some(copy), Some(new)) = (cloner.block(home), cloner.value(value)) {
+                        ssa.define(var, copy, new);
+                    }
                     var
                 });
                 let joined = ssa.value_at_start(func, &graph, var, block);

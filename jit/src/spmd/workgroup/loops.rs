@@ -23,7 +23,7 @@ mod round_robin;
 mod values;
 
 use clift_kir::analysis::{Cfg, Frontiers};
-use clift_kir::clone::BodyCloner;
+use clift_kir::clone::Cloner;
 use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::ops::Opcode;
 use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
@@ -239,7 +239,7 @@ impl<'a> Loops<'a> {
     /// Copies another group function of the kernel, and returns where it begins.
     fn copy_function(&mut self, func: &Function) -> Block {
         let out = &mut self.env.out;
-        let mut cloner = BodyCloner::new(func);
+        let mut cloner = Cloner::of(func);
         let Some(first) = func.layout.entry() else { unreachable!("broken invariant: no blocks") };
         let params = out.dfg.params(self.env.entry).to_vec();
         for (&old, &new) in func.dfg.params(first).iter().zip(&params) {
@@ -251,17 +251,12 @@ impl<'a> Loops<'a> {
             .layout
             .blocks()
             .iter()
-            .map(|&block| (block, if block == first { begin } else { cloner.block(out, block) }))
+            .map(|&block| (block, if block == first { begin } else { cloner.copy_block(out, block) }))
             .collect();
         for (block, copy) in blocks {
             out.layout.append_block(copy);
-            if func.layout.is_cold(block) {
-                out.layout.set_cold(copy);
-            }
             for &inst in func.layout.insts(block) {
-                let new = cloner.inst(out, inst, func.dfg.inst(inst).clone());
-                out.locs[new] = func.locs[inst];
-                out.layout.append_inst(copy, new);
+                cloner.append(out, copy, inst);
             }
         }
         cloner.finish(out);

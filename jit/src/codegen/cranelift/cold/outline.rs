@@ -13,8 +13,8 @@
 //! (`compile.rs`).
 
 use clift_kir::analysis::{Cfg, Cold};
-use clift_kir::clone::BodyCloner;
-use clift_kir::{Block, Builder, Function, Opcode, Stage, Value};
+use clift_kir::clone::Cloner;
+use clift_kir::{Block, Builder, Function, Loc, Opcode, Stage, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -149,11 +149,13 @@ fn outlined(old: &Function, number: u32, head: Block, blocks: &[Block], next: Bl
     new.stage = Stage::Legal;
     new.returns = old.dfg.params(next).iter().map(|&param| old.dfg.ty(param)).collect();
     let entry = new.append_block();
-    let mut cloner = BodyCloner::new(old);
+    let mut cloner = Cloner::of(old);
     let mut copies = Vec::with_capacity(blocks.len());
     for &block in blocks {
-        let copy = cloner.block(&mut new, block);
+        let copy = cloner.copy_block(&mut new, block);
         new.layout.append_block(copy);
+        // Nothing in a cold function is colder than the rest.
+        new.layout.clear_cold(copy);
         copies.push(copy);
     }
     // The inputs: outside values in the order of their uses, then the parameters of the head.
@@ -182,8 +184,9 @@ fn outlined(old: &Function, number: u32, head: Block, blocks: &[Block], next: Bl
     Builder::at_end(&mut new, entry).jump(copied, &first);
     for (&block, &copy) in blocks.iter().zip(&copies) {
         for &inst in old.layout.insts(block) {
-            let made = cloner.inst(&mut new, inst, old.dfg.inst(inst).clone());
-            new.layout.append_inst(copy, made);
+            let made = cloner.append(&mut new, copy, inst);
+            // Equal functions are shared, whatever line they are from.
+            new.locs[made] = Loc::default();
         }
     }
     cloner.finish(&mut new);
