@@ -5,8 +5,8 @@
 //! loop itself uses: a value that is only live through a loop is spilled around it. A varying value takes as many registers as
 //! its lanes fill. A uniform value takes one if a vector operation needs it.
 
-use clift_kir::analysis::{Liveness, LoopId};
-use clift_kir::{Block, Elem, Opcode, Value};
+use clift_kir::analysis::{Cfg, Liveness, LoopId};
+use clift_kir::{Block, Elem, Function, Opcode, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::spmd::analysis::divergence::Divergence;
@@ -41,6 +41,40 @@ fn estimate_of(model: &PressureModel) -> u32 {
     bodies.values().map(|blocks| model.max_pressure_of(blocks, &liveness)).max().unwrap_or(0)
 }
 
+/// The most registers at any instruction of a block, if each value takes `registers` from its definition to its last use; uses that
+/// `needs_register` does not accept take none.
+pub(super) fn most_in_block(
+    func: &Function,
+    cfg: &Cfg,
+    liveness: &Liveness,
+    block: Block,
+    registers: impl Fn(Value) -> u32,
+    needs_register: impl Fn(Value) -> bool,
+) -> u32 {
+    let mut alive: FxHashSet<Value> = FxHashSet::default();
+    let mut now = 0;
+    for &value in cfg.succs(block).iter().flat_map(|&succ| liveness.live_in(succ)) {
+        if alive.insert(value) {
+            now += registers(value);
+        }
+    }
+    let mut most = now;
+    for &inst in func.layout.insts(block).iter().rev() {
+        for &result in func.dfg.results(inst) {
+            if alive.remove(&result) {
+                now -= registers(result);
+            }
+        }
+        func.dfg.for_each_use(inst, |value| {
+            if needs_register(value) && alive.insert(value) {
+                now += registers(value);
+            }
+        });
+        most = most.max(now);
+    }
+    most
+}
+
 struct PressureModel<'a> {
     normal: &'a NormalForm,
     divergence: &'a Divergence,
@@ -59,37 +93,9 @@ impl PressureModel<'_> {
                 used.insert(value);
             });
         }
-        blocks.iter().map(|&block| self.max_pressure(block, &used, liveness)).max().unwrap_or(0)
-    }
-
-    /// The highest pressure in a block.
-    fn max_pressure(&self, block: Block, used: &FxHashSet<Value>, liveness: &Liveness) -> u32 {
-        let NormalForm { func, cfg, .. } = self.normal;
         let counts = |value: Value| if used.contains(&value) { self.registers(value) } else { 0 };
-        let mut alive: FxHashSet<Value> = FxHashSet::default();
-        let mut now = 0;
-        for &succ in cfg.succs(block) {
-            for &value in liveness.live_in(succ) {
-                if alive.insert(value) {
-                    now += counts(value);
-                }
-            }
-        }
-        let mut most = now;
-        for &inst in func.layout.insts(block).iter().rev() {
-            for &result in func.dfg.results(inst) {
-                if alive.remove(&result) {
-                    now -= counts(result);
-                }
-            }
-            func.dfg.for_each_use(inst, |value| {
-                if alive.insert(value) {
-                    now += counts(value);
-                }
-            });
-            most = most.max(now);
-        }
-        most
+        let most = |&block: &Block| most_in_block(func, &self.normal.cfg, liveness, block, counts, |_| true);
+        blocks.iter().map(most).max().unwrap_or(0)
     }
 
     fn registers(&self, value: Value) -> u32 {

@@ -6,8 +6,8 @@
 use clift_kir::analysis::{Cfg, DomTree, Liveness, LoopForest, UseCounts};
 use clift_kir::ops::{MemoryOp, OpClass, SyncOp};
 use clift_kir::{Block, Elem, Function, Inst, Opcode, Type, Value};
-use rustc_hash::FxHashSet;
 
+use super::register_pressure::most_in_block;
 use crate::target::costs::THROUGHPUTS;
 use crate::target::machine::Machine;
 
@@ -150,29 +150,8 @@ impl Model<'_> {
 
     /// The most registers that a block needs at once.
     fn pressure(&self, cfg: &Cfg, liveness: &Liveness, block: Block) -> u32 {
-        let func = self.func;
-        let mut alive: FxHashSet<Value> = FxHashSet::default();
-        let mut now = 0;
-        for &value in cfg.succs(block).iter().flat_map(|&succ| liveness.live_in(succ)) {
-            if alive.insert(value) {
-                now += self.registers(value);
-            }
-        }
-        let mut most = now;
-        for &inst in func.layout.insts(block).iter().rev() {
-            for &result in func.dfg.results(inst) {
-                if alive.remove(&result) {
-                    now -= self.registers(result);
-                }
-            }
-            func.dfg.for_each_use(inst, |value| {
-                if !self.is_operand_in_memory(value) && alive.insert(value) {
-                    now += self.registers(value);
-                }
-            });
-            most = most.max(now);
-        }
-        most
+        let needs_register = |value| !self.is_operand_in_memory(value);
+        most_in_block(self.func, cfg, liveness, block, |value| self.registers(value), needs_register)
     }
 
     /// Whether a value is loaded for one use only, which reads the memory itself.
