@@ -11,8 +11,10 @@
 //! Variables whose address goes where its uses are not seen are left alone, and so is memory that several kernels share.
 
 use clift_include::check::{CheckKind, SiteKind};
+use std::ops::Range;
+
 use clift_kir::analysis::Cfg;
-use clift_kir::ops::{MemoryOp, OpClass};
+use clift_kir::ops::{ConvertOp, IntOp, LaneOp, MemoryOp, OpClass};
 use clift_kir::{
     BarrierInfo, Block, BlockCall, Builder, Effects, Function, GlobalData, GlobalInit, Imm, Inst, InstData, IntCond,
     Loc, MemInfo, MemScope, Opcode, SlotData, Space, SpaceSet, Type, Value, WrapFlags,
@@ -173,38 +175,104 @@ fn has_shadow(ty: Type) -> bool {
     !ty.is_ptr() && !ty.is_bool()
 }
 
-/// Whether an op copies bits of operands, so that the same op on the operands' shadows gives the result's.
-fn copies(func: &Function, data: &InstData) -> bool {
-    let constant = |number: usize| func.dfg.as_const(data.args[number]).is_some();
-    match data.op {
-        Opcode::Shl | Opcode::Lshr => constant(1),
-        Opcode::And => constant(0) || constant(1),
-        op => matches!(
-            op,
-            Opcode::Bitcast
-                | Opcode::Extract
-                | Opcode::Insert
-                | Opcode::Shuffle
-                | Opcode::Vec
-                | Opcode::Splat
-                | Opcode::Select
-                | Opcode::ExtractDyn
-                | Opcode::InsertDyn
-                | Opcode::Itrunc
-                | Opcode::Zext
-                | Opcode::Or
-        ),
+/// Which operands have bits that an op copies.
+enum Copied {
+    None,
+    /// Those of these numbers.
+    Operands(Range<usize>),
+    /// All that are not constant, if the one of this number is.
+    WithConstant(usize),
+    /// As [`Self::WithConstant`], if any is.
+    WithAnyConstant,
+}
+
+/// The operands of an op such that the same op on their shadows gives the result's.
+fn copied(op: Opcode) -> Copied {
+    match op.class() {
+        OpClass::Int(op) => match op {
+            IntOp::Shl | IntOp::Lshr => Copied::WithConstant(1),
+            IntOp::And => Copied::WithAnyConstant,
+            IntOp::Or => Copied::Operands(0..2),
+            IntOp::Iadd
+            | IntOp::Isub
+            | IntOp::Imul
+            | IntOp::Umulh
+            | IntOp::Smulh
+            | IntOp::Udiv
+            | IntOp::Sdiv
+            | IntOp::Urem
+            | IntOp::Srem
+            | IntOp::Ineg
+            | IntOp::Iabs
+            | IntOp::UaddSat
+            | IntOp::SaddSat
+            | IntOp::UsubSat
+            | IntOp::SsubSat
+            | IntOp::Umin
+            | IntOp::Umax
+            | IntOp::Smin
+            | IntOp::Smax
+            | IntOp::Xor
+            | IntOp::Not
+            | IntOp::Ashr
+            | IntOp::Rotl
+            | IntOp::Clz
+            | IntOp::Ctz
+            | IntOp::Popcnt
+            | IntOp::Bitrev
+            | IntOp::Icmp => Copied::None,
+        },
+        OpClass::Convert(op) => match op {
+            ConvertOp::Bitcast | ConvertOp::Itrunc | ConvertOp::Zext => Copied::Operands(0..1),
+            ConvertOp::Sext
+            | ConvertOp::FptoS
+            | ConvertOp::FptoU
+            | ConvertOp::StoFp
+            | ConvertOp::UtoFp
+            | ConvertOp::FptoFp
+            | ConvertOp::PtrToInt
+            | ConvertOp::IntToPtr
+            | ConvertOp::SpaceCast => Copied::None,
+        },
+        OpClass::Lane(op) => match op {
+            LaneOp::Select => Copied::Operands(1..3),
+            LaneOp::ExtractDyn => Copied::Operands(0..1),
+            LaneOp::InsertDyn => Copied::Operands(0..2),
+            LaneOp::Extract | LaneOp::Insert | LaneOp::Shuffle | LaneOp::Vec | LaneOp::Splat => {
+                Copied::Operands(0..usize::MAX)
+            }
+            LaneOp::Lookup | LaneOp::Any | LaneOp::All | LaneOp::MaskBits | LaneOp::Reduce => Copied::None,
+        },
+        OpClass::Leaf(_)
+        | OpClass::Float(_)
+        | OpClass::Address(_)
+        | OpClass::Memory(_)
+        | OpClass::Image(_)
+        | OpClass::Query(_)
+        | OpClass::Sync(_)
+        | OpClass::Collective(_)
+        | OpClass::Call(_)
+        | OpClass::Terminator(_) => Copied::None,
     }
 }
 
-/// Whether an op copies bits of an operand, by the operand's number.
+/// Whether an instruction copies bits of operands.
+fn copies(func: &Function, data: &InstData) -> bool {
+    let constant = |&value: &Value| func.dfg.as_const(value).is_some();
+    match copied(data.op) {
+        Copied::None => false,
+        Copied::Operands(_) => true,
+        Copied::WithConstant(number) => constant(&data.args[number]),
+        Copied::WithAnyConstant => data.args.iter().any(constant),
+    }
+}
+
+/// Whether an instruction that copies bits copies those of an operand, by the operand's number.
 fn is_copied(func: &Function, data: &InstData, number: usize) -> bool {
-    match data.op {
-        Opcode::Select => number > 0,
-        Opcode::ExtractDyn => number == 0,
-        Opcode::InsertDyn => number < 2,
-        Opcode::Shl | Opcode::Lshr | Opcode::And => func.dfg.as_const(data.args[number]).is_none(),
-        _ => true,
+    match copied(data.op) {
+        Copied::None => false,
+        Copied::Operands(numbers) => numbers.contains(&number),
+        Copied::WithConstant(_) | Copied::WithAnyConstant => func.dfg.as_const(data.args[number]).is_none(),
     }
 }
 
