@@ -2,8 +2,9 @@
 //!
 //! Whatever duplicates code (unrolling, versions of loops, inlining, outlining) makes the copies with a [`Cloner`], and says only what
 //! takes the place of which value and block. Deliberately not here: translations in which a value becomes several values or a
-//! variable of SSA construction, so that an instruction has no single copy (the vectorizer, the loops of a work-group, and the
-//! legalizer), and where copies stand: blocks are not put into the layout, and instructions only by [`Cloner::append`].
+//! variable of SSA construction, so that an instruction has no single copy (the vectorizer, the loops of a work-group, the rows that
+//! unroll-and-jam executes together, and the legalizer), and where copies stand: blocks are not put into the layout, and
+//! instructions only by [`Cloner::append`].
 
 use rustc_hash::FxHashMap;
 
