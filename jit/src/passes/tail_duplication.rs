@@ -150,7 +150,7 @@ impl DispatchPath {
         for &(terminator, target) in &self.edges {
             let mut cloner = Cloner::within();
             let copied: Vec<Block> = self.blocks.iter().map(|&block| cloner.make_block(func, block)).collect();
-            // The end of the path may lead to its start, which is no part of this copy.
+            // The end of the path may lead to its start, which is not part of this copy.
             cloner.set_block(self.blocks[0], self.blocks[0]);
             let mut after = func.layout.block_of(terminator);
             for (&old, &new) in self.blocks.iter().zip(&copied) {

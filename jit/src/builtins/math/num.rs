@@ -115,7 +115,7 @@ impl<'m> Num<'m> {
         self.ty().elem.bits() == 64
     }
 
-    /// The value of a float constant whose lanes are all equal.
+    /// The value of a float constant whose lanes are all equal. Halves, which are converted before, are not seen as constants.
     pub(super) fn constant(self) -> Option<f64> {
         let mut constant = None;
         self.at.with(&mut |b| {
