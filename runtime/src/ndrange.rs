@@ -140,14 +140,16 @@ impl NdRange {
     }
 
     /// Work-group coalescing along x: the same work-items in fewer groups, for a kernel whose result does not depend on the group
-    /// size. Rows have at most `most` work-items then, all groups have the same size, and enough of them remain for `workers`. If the
-    /// last group of each row is smaller, nothing changes.
+    /// size. Rows have at most `most` work-items then, all groups have the same size, and enough of them remain for `workers`; rows of
+    /// no more than `lanes` take no longer than shorter ones, however few groups remain. If the last group of each row is smaller,
+    /// nothing changes.
     #[must_use]
-    pub(crate) fn coalesced(&self, most: u64, workers: usize) -> Self {
+    pub(crate) fn coalesced(&self, most: u64, lanes: u64, workers: usize) -> Self {
         let row = self.local_size[0];
         let whole = self.global_size[0].is_multiple_of(row);
         let spare = self.total_groups() / (GROUPS_PER_WORKER * workers.max(1) as u64);
-        let most = (most / row).min(spare).min(MAX_COALESCED_ITEMS / self.group_items());
+        let longer = (most / row).min(spare).min(MAX_COALESCED_ITEMS / self.group_items());
+        let most = longer.max(lanes.min(most) / row);
         if !whole || most < 2 {
             return *self;
         }
@@ -246,6 +248,9 @@ const TILE_ROWS: [u64; 3] = [16, 8, 4];
 /// The most work-items of a tile along y.
 const TILE_COLUMN: u64 = 32;
 
+/// Rows that groups of several dimensions have if possible.
+const ROWS: u64 = 4;
+
 /// The time of rows that are executed together, relative to one after the other.
 const ROWS_TOGETHER: f64 = 0.7;
 
@@ -265,13 +270,14 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
     let tile = tile_row(dims, global_size, limits);
     let limits = &LocalSizeLimits { tiles: tile.is_some(), ..*limits };
     local[0] = tile.unwrap_or(1);
+    let rows =
+        [limits.rows.max(ROWS), limits.rows].into_iter().find(|rows| global_size[1].is_multiple_of(*rows)).unwrap_or(1);
     for d in usize::from(tile.is_some())..(dims as usize).min(3) {
         let items = local.iter().product::<u64>();
         let longest = match tile {
             Some(_) => TILE_COLUMN,
-            None if d == 0 && dims > 1 && limits.rows > 1 && global_size[1].is_multiple_of(limits.rows) => {
-                (COMFORTABLE_ITEMS / limits.rows).max(limits.preferred_multiple)
-            }
+            // One row for each call of the code would be too little.
+            None if d == 0 && dims > 1 && rows > 1 => (COMFORTABLE_ITEMS / rows).max(limits.preferred_multiple),
             None => SEARCH_MAX,
         };
         let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(longest);
@@ -355,7 +361,7 @@ mod tests {
     #[test]
     fn groups_are_coalesced() {
         let coalesced = |global, local, workers| {
-            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").coalesced(128, workers);
+            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").coalesced(128, 8, workers);
             (range.local_size(), range.num_groups())
         };
         assert_eq!(coalesced([2048, 2048, 1], [16, 16, 1], 2), ([128, 16, 1], [16, 128, 1]));
@@ -366,6 +372,7 @@ mod tests {
         assert_eq!(coalesced([100, 4096, 1], [16, 1, 1], 1), ([16, 1, 1], [7, 4096, 1]), "the last group is smaller");
         assert_eq!(coalesced([64, 64, 1], [8, 8, 1], 1), ([16, 8, 1], [4, 8, 1]), "few groups");
         assert_eq!(coalesced([64, 64, 1], [8, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "fewer than workers");
+        assert_eq!(coalesced([64, 64, 1], [2, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "no whole packs");
         assert_eq!(coalesced([0, 64, 1], [8, 8, 1], 1), ([8, 8, 1], [0, 8, 1]), "nothing to do");
     }
 
@@ -408,9 +415,10 @@ mod tests {
         // Enough groups for all workers, and no tiny ones.
         let [x, ..] = choose_local_size(1, [1 << 20, 1, 1], &limits(2, false));
         assert_eq!(x, 256);
-        // Images: whole rows or fractions of them.
-        assert_eq!(choose_local_size(2, [1920, 1080, 1], &limits(2, false)), [240, 1, 1]);
-        assert_eq!(choose_local_size(2, [1024, 1024, 1], &limits(8, false)), [256, 1, 1]);
+        // Images: some rows, or fractions of them; one if their number is odd.
+        assert_eq!(choose_local_size(2, [1920, 1080, 1], &limits(2, false)), [64, 4, 1]);
+        assert_eq!(choose_local_size(2, [1024, 1024, 1], &limits(8, false)), [64, 4, 1]);
+        assert_eq!(choose_local_size(2, [1024, 1023, 1], &limits(8, false)), [256, 1, 1]);
         // A narrow image: x is limited, so y is larger.
         let [x, y, _] = choose_local_size(2, [4, 1024, 1], &limits(2, false));
         assert!(x == 4 && y >= 16, "{x} {y}");

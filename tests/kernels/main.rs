@@ -15,6 +15,7 @@ mod convert;
 mod float;
 mod forward_progress;
 mod groups;
+mod guards;
 mod half;
 mod idioms;
 mod integers;
@@ -72,6 +73,7 @@ fn main() {
         float::cases(),
         forward_progress::cases(),
         groups::cases(),
+        guards::cases(),
         half::cases(),
         idioms::cases(),
         integers::cases(),

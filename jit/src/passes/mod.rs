@@ -19,6 +19,7 @@ mod dce;
 mod dynamic_elements;
 mod global_ids;
 mod gvn;
+mod idle;
 mod if_convert;
 pub(crate) mod launch_constants;
 mod licm;
@@ -35,6 +36,7 @@ mod scalar_promotion;
 mod simplify;
 mod simplify_cfg;
 mod tail_duplication;
+mod trim_loops;
 pub(crate) mod trip_count;
 mod unroll;
 mod unswitch;
@@ -99,6 +101,7 @@ pub static PASSES: &[Pass] = &[
     pass!(common_code, "executes what the sides of a branch have in common once, before or after them"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
+    pass!(trim_loops, "ends loops before iterations that do nothing because a counter has reached a bound"),
     Pass { name: "unroll", doc: "unrolls loops with a constant number of iterations", run: unroll::run },
     pass!(loop_borders, "copies loops that treat borders, without that for when no iteration is at one"),
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
@@ -174,6 +177,9 @@ pub static SETTLE: &[&str] = &[
 pub static CLEAN: &[&str] = &[
     "simplify_cfg",
     "simplify",
+    "trim_loops",
+    "unswitch",
+    "simplify_cfg",
     "widen_counters",
     "addr",
     "gvn",

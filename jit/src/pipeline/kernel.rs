@@ -10,7 +10,7 @@ use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
-use crate::specialize::PacksOfGroups;
+use crate::specialize::{PacksOfGroups, Transposition};
 use crate::spmd::PackCosts;
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
@@ -118,14 +118,13 @@ fn calls_functions(func: &Function) -> bool {
     insts.any(|&inst| func.dfg.inst(inst).op == Opcode::Call)
 }
 
-/// The dimension that should be exchanged with x in launches of a kernel, and the lanes of its packs then, if it should have code for
-/// such launches.
+/// How launches of a kernel should be transposed, if it should have code for that.
 pub(super) fn gains_from_transposition(
     module: &Module,
     number: usize,
     needs: &KernelNeeds,
     options: &Options,
-) -> Option<(Exchange, u32)> {
+) -> Option<Transposition> {
     let kernel = &module.kernels[number];
     let func = &module.funcs[kernel.func];
     let usual = needs.costs?;
@@ -133,9 +132,9 @@ pub(super) fn gains_from_transposition(
     if !dimensions_matter(module, number, options) {
         return None;
     }
-    Exchange::ALL.into_iter().find_map(|exchange| {
-        spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine).map(|lanes| (exchange, lanes))
-    })
+    Exchange::ALL
+        .into_iter()
+        .find_map(|exchange| spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine))
 }
 
 /// Whether the work-groups of a kernel should be tiles where the driver chooses their size.

@@ -89,8 +89,8 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
             let transposed =
                 (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, &needs, options)).flatten();
-            if let Some((exchange, lanes)) = transposed {
-                observer.report_transposed(&desc.name, exchange, lanes);
+            if let Some(how) = transposed {
+                observer.report_transposed(&desc.name, how);
             }
             let tiles = !desc.is_child && transposed.is_none() && kernel::gains_from_tiles(&module, number, options);
             let mut deciding = std::mem::take(&mut deciding[number]);

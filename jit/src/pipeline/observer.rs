@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use clift_include::exchange::Exchange;
 use clift_kir::{Function, Module, verify};
 use tracing::Level;
 
+use crate::specialize::Transposition;
 use crate::spmd::report::{Remark, VectorizationReport, ranges};
 use crate::{BuildError, Options};
 
@@ -61,11 +61,13 @@ impl<'a> StageObserver<'a> {
     }
 
     /// Reports that launches of a kernel are transposed.
-    pub(super) fn report_transposed(&mut self, kernel: &str, exchange: Exchange, lanes: u32) {
+    pub(super) fn report_transposed(&mut self, kernel: &str, how: Transposition) {
+        let Transposition { exchange, lanes, coalesces } = how;
         let along = exchange.name();
         let what = format!(
-            "launches whose work-groups have a multiple of {} work-items along {along} run with x and {along} exchanged: neighbours \
-             along {along} access neighbouring elements; {lanes} lanes per pack",
+            "launches whose {} a multiple of {} work-items along {along} run with x and {along} exchanged: neighbours along {along} \
+             access neighbouring elements; {lanes} lanes per pack",
+            if coalesces { "work-groups, several together if they are small, have" } else { "work-groups have" },
             (lanes / 2).max(1)
         );
         tracing::debug!(target: "clift::vectorize", "kernel {kernel}: {what}");

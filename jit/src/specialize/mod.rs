@@ -109,8 +109,8 @@ pub struct Specializations {
     by_images: bool,
     /// Which launches with groups of one work-item have a specialization.
     by_groups: PacksOfGroups,
-    /// The dimension that should be exchanged with x, and the lanes of packs then, if the kernel is faster in such launches.
-    transposed: Option<(Exchange, u32)>,
+    /// How launches are transposed, if the kernel is faster then.
+    transposed: Option<Transposition>,
     /// What decides how the code could be.
     deciding: DecidingConstants,
     codes: Mutex<Codes>,
@@ -166,12 +166,28 @@ impl fmt::Debug for Specializations {
     }
 }
 
-/// Whether the groups of a transposed launch, which have this size, have rows of whole packs of so many lanes, or of halves. Shorter
-/// rows are worthwhile if those of the launch as it was given are not longer.
-fn gains_rows(local_size: [u64; 3], lanes: u32) -> bool {
-    let row = local_size[0];
-    let given = local_size[1].max(local_size[2]);
-    row.is_multiple_of(u64::from(lanes / 2).max(1)) || row.is_multiple_of(SHORT_ROW) && row >= given
+/// How launches of a kernel are transposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transposition {
+    /// The dimension that is exchanged with x.
+    pub(crate) exchange: Exchange,
+    /// Work-items of a pack then.
+    pub(crate) lanes: u32,
+    /// Whether work-groups may be coalesced along that dimension.
+    pub(crate) coalesces: bool,
+}
+
+impl Transposition {
+    /// Whether a launch with these sizes gains: its groups have rows of whole packs, or of halves, once they have been coalesced.
+    /// Shorter rows are worthwhile if those of the launch as it was given are not longer.
+    fn gains(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> bool {
+        let Transposition { exchange, lanes, coalesces } = *self;
+        let [local_size, num_groups] = [local_size, num_groups].map(|sizes| exchange.apply(sizes));
+        let (lanes, given) = (u64::from(lanes), local_size[1].max(local_size[2]));
+        let groups = (lanes / local_size[0]).max(1).ilog2().min(num_groups[0].trailing_zeros());
+        let row = local_size[0] << if coalesces { groups } else { 0 };
+        row.is_multiple_of((lanes / 2).max(1)) || row.is_multiple_of(SHORT_ROW) && row >= given
+    }
 }
 
 /// The shortest rows of transposed launches.
@@ -186,7 +202,7 @@ impl Specializations {
         usual: Option<Facts>,
         code: Specialization,
         by_groups: PacksOfGroups,
-        transposed: Option<(Exchange, u32)>,
+        transposed: Option<Transposition>,
         deciding: DecidingConstants,
         specialize: SpecializeFn,
     ) -> Specializations {
@@ -231,9 +247,7 @@ impl Specializations {
             return LaunchForm::SingleItems;
         }
         match self.transposed {
-            Some((exchange, lanes)) if gains_rows(exchange.apply(local_size), lanes) => {
-                LaunchForm::Transposed(exchange)
-            }
+            Some(how) if how.gains(local_size, num_groups) => LaunchForm::Transposed(how.exchange),
             Some(_) | None => LaunchForm::AsGiven,
         }
     }
@@ -322,7 +336,7 @@ impl Specializations {
 
     /// The dimension that should be exchanged with x, if the kernel is faster then and rows are long enough.
     pub fn preferred_exchange(&self) -> Option<Exchange> {
-        self.transposed.map(|(exchange, _)| exchange)
+        self.transposed.map(|how| how.exchange)
     }
 
     fn made(&self, facts: LaunchFacts) -> Result<Specialization, BuildError> {

@@ -42,6 +42,7 @@ use clift_include::exchange::Exchange;
 use clift_kir::{Function, KernelData, Module, verify};
 
 use super::{BackendChoice, BuildError, Options, passes};
+use crate::specialize::Transposition;
 use crate::target::machine::Machine;
 pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
 use cost::width::{RowLengths, Width, uses_other_dimensions};
@@ -133,9 +134,8 @@ pub fn narrower(
     Ok(Some(made))
 }
 
-/// The lanes of a kernel's packs in launches with x and another dimension exchanged, if those are faster: work-items that are
-/// neighbours along that dimension access neighbouring elements, and those that are neighbours along x do not. `usual` are the
-/// costs without that.
+/// Launches of a kernel with x and another dimension exchanged, if those are faster: work-items that are neighbours along that
+/// dimension access neighbouring elements, and those that are neighbours along x do not. `usual` are the costs without that.
 pub(crate) fn gains_from_transposition(
     func: &Function,
     kernel: &KernelData,
@@ -143,9 +143,12 @@ pub(crate) fn gains_from_transposition(
     exchange: Exchange,
     options: &Options,
     machine: &Machine,
-) -> Option<u32> {
-    let rows = RowLengths::of(&transposed_items::kernel(kernel, exchange));
-    cost::width::lanes_if_faster(usual, || transposed_items::run(func, exchange), rows, options, machine)
+) -> Option<Transposition> {
+    let exchanged = transposed_items::kernel(kernel, exchange);
+    let transposed = || transposed_items::run(func, exchange);
+    let lanes = cost::width::lanes_if_faster(usual, transposed, RowLengths::of(&exchanged), options, machine)?;
+    let coalesces = transposed().is_some_and(|func| coalesced_row(&func, &exchanged, lanes, false) > 0);
+    Some(Transposition { exchange, lanes, coalesces })
 }
 
 /// Whether the work-groups of a kernel should be tiles where the driver chooses their size ([`cost::tiles`]).

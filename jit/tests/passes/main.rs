@@ -1,5 +1,6 @@
 //! Generated functions through every prefix of the pass lists: the verifier accepts each, the interpreter sees no difference.
 
+mod guards;
 mod simplify;
 
 use arbitrary::{Result, Unstructured};
@@ -207,7 +208,7 @@ impl Generator<'_, '_, '_> {
 
     fn statement(&mut self, depth: u32) -> Result<()> {
         self.budget = self.budget.saturating_sub(1);
-        match self.u.int_in_range(0..=20)? {
+        match self.u.int_in_range(0..=21)? {
             0..=2 => {
                 let (op, x, y) = (*self.u.choose(&BINARY)?, self.value()?, self.value()?);
                 let v = self.b.int2(op, x, y);
@@ -267,6 +268,7 @@ impl Generator<'_, '_, '_> {
             18 => self.conditional_stores()?,
             19 if depth > 0 => self.nest(depth)?,
             20 if depth > 0 => self.search()?,
+            21 if depth > 0 => self.guarded(depth)?,
             9 if depth > 0 => self.branch(depth)?,
             10 if depth > 0 => self.repeat(depth)?,
             13 if depth > 0 => self.machine(depth)?,

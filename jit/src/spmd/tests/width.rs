@@ -112,7 +112,7 @@ fn transposed_lanes(module: &str, exchange: Exchange) -> Option<u32> {
     let machine = Machine { register_bits: 512, registers: 32 };
     let (func, options) = (&module.funcs[kernel.func], Options::default());
     let usual = crate::spmd::group_functions(&module, kernel, &options, &machine).unwrap().costs?;
-    crate::spmd::gains_from_transposition(func, kernel, usual, exchange, &options, &machine)
+    crate::spmd::gains_from_transposition(func, kernel, usual, exchange, &options, &machine).map(|how| how.lanes)
 }
 
 /// As [`matrix`], of a volume whose planes, rows and columns have the numbers of these dimensions.
