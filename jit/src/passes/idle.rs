@@ -3,7 +3,7 @@
 //! A loop does nothing if no block that it can reach has effects, it can be left, whether it is left does not depend on memory that
 //! others may write, and no value that changes in it is used outside.
 
-use clift_kir::analysis::{Loop, LoopForest, LoopId};
+use clift_kir::analysis::{Cfg, Loop, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, BlockCall, Effects, Elem, Function, Imm, Inst, Opcode, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -93,6 +93,15 @@ pub(super) struct LoopView<'a> {
     pub(super) preheader: Block,
 }
 
+/// What a block does besides computing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BlockEffects {
+    None,
+    /// It reads memory.
+    Reads,
+    Some,
+}
+
 /// The edges that are reached within a loop.
 #[derive(Default)]
 struct Reached<'a> {
@@ -106,6 +115,12 @@ struct Reached<'a> {
 }
 
 impl<'a> LoopView<'a> {
+    /// A loop in the form of [`loop_form`].
+    pub(super) fn new(func: &'a Function, cfg: &Cfg, loops: &'a LoopForest, id: LoopId) -> Option<LoopView<'a>> {
+        let data = loops.get(id);
+        Some(LoopView { func, loops, id, data, preheader: loop_form::preheader(cfg, data)? })
+    }
+
     pub(super) fn inside(&self, block: Block) -> bool {
         self.loops.contains(self.id, block)
     }
@@ -196,6 +211,39 @@ impl<'a> LoopView<'a> {
         Some(BlockCall::new(first.block, &args))
     }
 
+    /// Whether control may go through the loop, and leave it, without effects. If not, nothing that is known of Booleans helps.
+    pub(super) fn may_be_idle(&self) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![self.data.header];
+        while let Some(block) = stack.pop() {
+            if !self.inside(block) {
+                return true;
+            }
+            if seen.insert(block) && self.effects(block) != BlockEffects::Some {
+                stack.extend(self.func.successors(block));
+            }
+        }
+        false
+    }
+
+    /// What a block does.
+    fn effects(&self, block: Block) -> BlockEffects {
+        let last = self.func.layout.terminator(block);
+        let mut found = BlockEffects::None;
+        for &inst in self.func.layout.insts(block) {
+            let data = self.func.dfg.inst(inst);
+            match data.op.info().effects {
+                Effects::Pure => {}
+                Effects::Read if matches!(&data.imm, Imm::Mem(mem) if !mem.volatile) => found = BlockEffects::Reads,
+                Effects::Terminator if Some(inst) == last => {}
+                Effects::Read | Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => {
+                    return BlockEffects::Some;
+                }
+            }
+        }
+        found
+    }
+
     /// What the loop reaches; `None` if that has effects.
     fn reached(&self, truths: &mut Truths<'_>) -> Option<Reached<'a>> {
         let mut reached = Reached::default();
@@ -203,16 +251,10 @@ impl<'a> LoopView<'a> {
         let mut stack = vec![self.data.header];
         while let Some(block) = stack.pop() {
             let last = self.func.layout.terminator(block)?;
-            for &inst in self.func.layout.insts(block) {
-                let data = self.func.dfg.inst(inst);
-                match data.op.info().effects {
-                    Effects::Pure => {}
-                    Effects::Read if matches!(&data.imm, Imm::Mem(mem) if !mem.volatile) => reached.reads = true,
-                    Effects::Terminator if inst == last => {}
-                    Effects::Read | Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => {
-                        return None;
-                    }
-                }
+            match self.effects(block) {
+                BlockEffects::None => {}
+                BlockEffects::Reads => reached.reads = true,
+                BlockEffects::Some => return None,
             }
             let targets = self.func.dfg.targets(last);
             if targets.is_empty() {

@@ -17,21 +17,37 @@ use smallvec::SmallVec;
 
 /// Brings all loops of a function into this form. `None` if it has no loops, an irreducible one, or one that
 /// starts at the entry; then nothing changes.
-pub(crate) fn run(func: &mut Function) -> Option<(Cfg, DomTree, LoopForest)> {
-    let (cfg, _, loops) = analyze(func);
+pub(crate) fn run(func: &mut Function) -> Option<Analyses> {
+    let analyses = analyze(func);
+    let loops = &analyses.2;
     let starts_with_loop = loops.iter().any(|(_, data)| Some(data.header) == func.layout.entry());
     if loops.irreducible() || starts_with_loop || loops.iter().next().is_none() {
         return None;
     }
-    add_preheaders_and_latches(func, &cfg, &loops);
-    add_exit_blocks(func);
-    let (cfg, _, loops) = analyze(func);
-    close_loops(func, &cfg, &loops);
-    Some(analyze(func))
+    let analyses = add_blocks(func, analyses);
+    // Only parameters are added.
+    close_loops(func, &analyses.0, &analyses.2);
+    Some(analyses)
 }
 
+/// Gives all loops preheaders, latches and exit blocks of their own. Returns what the analyses are afterwards.
+pub(crate) fn add_blocks(func: &mut Function, analyses: Analyses) -> Analyses {
+    let after = |func: &Function, blocks: usize, analyses| {
+        if func.layout.blocks().len() == blocks { analyses } else { analyze(func) }
+    };
+    let blocks = func.layout.blocks().len();
+    add_preheaders_and_latches(func, &analyses.0, &analyses.2);
+    let analyses = after(func, blocks, analyses);
+    let blocks = func.layout.blocks().len();
+    add_exit_blocks(func, &analyses.0, &analyses.2);
+    after(func, blocks, analyses)
+}
+
+/// The graph of a function, its dominators, and its loops.
+pub(crate) type Analyses = (Cfg, DomTree, LoopForest);
+
 /// The graph of a function and its loops.
-pub(crate) fn analyze(func: &Function) -> (Cfg, DomTree, LoopForest) {
+pub(crate) fn analyze(func: &Function) -> Analyses {
     let cfg = Cfg::new(func);
     let dom = DomTree::new(&cfg);
     let loops = LoopForest::new(&cfg, &dom);
@@ -39,7 +55,7 @@ pub(crate) fn analyze(func: &Function) -> (Cfg, DomTree, LoopForest) {
 }
 
 /// Gives every loop its own preheader and latch.
-pub(crate) fn add_preheaders_and_latches(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
+fn add_preheaders_and_latches(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     // A block redirected for one loop may be a predecessor of another one's header; `redirect` reads the current terminators.
     for (_, data) in loops.iter() {
         let outside: Vec<Block> =
@@ -93,13 +109,12 @@ pub(super) fn merge_edges(func: &mut Function, preds: &[Block], to: Block) -> Bl
 }
 
 /// Lets all edges from a loop to one block outside go through a block without other predecessors.
-pub(crate) fn add_exit_blocks(func: &mut Function) {
-    let (cfg, _, loops) = analyze(func);
+fn add_exit_blocks(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
     for &to in cfg.rpo() {
         // Grouped by the outermost loop that is left.
         let mut groups: Vec<(LoopId, Vec<Block>)> = Vec::new();
         for &pred in cfg.preds(to) {
-            let Some(id) = outermost_left(&loops, pred, to) else { continue };
+            let Some(id) = outermost_left(loops, pred, to) else { continue };
             if is_repeated_target(func, pred, to) {
                 continue;
             }
@@ -138,7 +153,7 @@ pub(crate) fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
         return;
     }
     let entry = func.layout.entry().filter(|&entry| loops.innermost(entry).is_none());
-    let graph = Frontiers::new(cfg);
+    let mut graph = None;
     let mut ssa = SsaBuilder::new();
     let mut uses = Uses::default();
     for &block in cfg.rpo() {
@@ -166,7 +181,8 @@ pub(crate) fn close_loops(func: &mut Function, cfg: &Cfg, loops: &LoopForest) {
                     repeat_constant(func, entry, value, &outside);
                 } else {
                     let left = LeftLoop { loops, id, exits: &exits };
-                    close_value(func, &graph, &mut ssa, &left, (value, home), &outside, &mut uses);
+                    let graph = graph.get_or_insert_with(|| Frontiers::new(cfg));
+                    close_value(func, graph, &mut ssa, &left, (value, home), &outside, &mut uses);
                 }
             }
         }

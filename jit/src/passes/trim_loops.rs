@@ -1,11 +1,12 @@
-//! Loops end before the iterations that do nothing because a counter has reached a bound.
+//! Loops end before the iterations that do nothing because a counter has reached a bound, and are then unswitched: whether a row has any
+//! work-items with something to do is the same for all of them.
 //!
 //! ```text
 //!                                           limit' = min(limit, max(n - base, 0))
 //! preheader:  jump head(0)                  preheader: branch limit' > 0, enter, exit
-//! head(x):    branch base + x < n, body, latch
+//! head(y):    branch base + y < n, body, latch
 //! body:       ...                           (the same)
-//! latch:      branch x + 16 < limit, head(x + 16), exit     latch: branch x + 16 < limit', ...
+//! latch:      branch y + 1 < limit, head(y + 1), exit       latch: branch y + 1 < limit', ...
 //! ```
 //!
 //! Launches are rounded up to whole work-groups, and algorithms on shrinking ranges (eliminations, factorizations, reductions in
@@ -15,6 +16,9 @@
 //! The new limit is exact only if the counter does not wrap on its way to the old one. That is tested before the loop, and the old
 //! limit stays if it could. What it means that a loop does nothing is said in [`super::idle`]; whoever counts in a loop has effects
 //! there, so only loops whose sole parameter is the counter are changed.
+//!
+//! **Cost model.** Loops around others that count, and those within trimmed ones: rows of work-items, and the packs of such rows. Where
+//! only the innermost loop would end earlier, most launches have few items behind the bound, and the code would not be worth it.
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
@@ -22,7 +26,7 @@ use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Opcode, Type, Value};
 
 use super::idle::{LoopView, MAX_TERM, Truths};
-use super::{Changed, loop_form};
+use super::{Changed, loop_form, unswitch};
 
 /// How many definitions deep values are looked through.
 const MAX_DEPTH: u32 = 16;
@@ -33,19 +37,27 @@ const MAX_START: i64 = 1 << 29;
 /// More than any bound that a counter can reach.
 const MAX_BOUND: i64 = 1 << 31;
 
-/// Trims all loops.
+/// Trims and unswitches all loops.
 pub(super) fn run(func: &mut Function) -> Changed {
-    let compares = |inst: &Inst| func.dfg.inst(*inst).op == Opcode::Icmp;
-    if func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).filter(|inst| compares(inst)).count() < 2
-    {
-        return Changed(false);
+    let Some(analyses) = loop_form::run(func) else { return Changed(false) };
+    let (cfg, _, loops) = &analyses;
+    let counters: Vec<(LoopId, Counter)> = loops
+        .iter()
+        .filter_map(|(id, _)| Some((id, Counter::new(&LoopView::new(func, cfg, loops, id)?, cfg)?)))
+        .collect();
+    let is_within = |id: LoopId, outer: LoopId| loops.contains(outer, loops.get(id).header) && id != outer;
+    let mut plans: Vec<Plan> = Vec::new();
+    for &(id, counter) in &counters {
+        let contains_counter = counters.iter().any(|&(other, _)| is_within(other, id));
+        if contains_counter || plans.iter().any(|plan| is_within(id, plan.id)) {
+            plans.extend(LoopView::new(func, cfg, loops, id).and_then(|view| Plan::new(&view, counter)));
+        }
     }
-    let Some((cfg, _, loops)) = loop_form::run(func) else { return Changed(false) };
-    let plans: Vec<Plan> = loops.iter().filter_map(|(id, _)| Plan::new(func, &cfg, &loops, id)).collect();
     for plan in &plans {
-        plan.apply(func, &loops);
+        plan.apply(func, loops);
     }
-    Changed(!plans.is_empty())
+    let Changed(unswitched) = unswitch::run_on(func, plans.is_empty().then_some(analyses));
+    Changed(unswitched || !plans.is_empty())
 }
 
 /// How a loop counts: its header has one parameter, which grows by a constant until it is not below the limit.
@@ -173,19 +185,19 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Option<Plan> {
-        let data = loops.get(id);
-        let preheader = loop_form::preheader(cfg, data)?;
-        let view = LoopView { func, loops, id, data, preheader };
-        let counter = Counter::new(&view, cfg)?;
+    fn new(view: &LoopView<'_>, counter: Counter) -> Option<Plan> {
+        let LoopView { func, id, preheader, .. } = *view;
+        if !view.may_be_idle() {
+            return None;
+        }
         let comparisons = view.terms_of_branches().comparisons;
         comparisons.into_iter().filter(|&inst| inst != counter.test).find_map(|inst| {
-            let (bounded, _) = Bounded::of_comparison(&view, inst)?;
+            let (bounded, _) = Bounded::of_comparison(view, inst)?;
             let ring = strip_extension(func, bounded.value);
-            if func.dfg.ty(ring).elem.bits() < 32 || step_of(&view, counter, ring, MAX_DEPTH) != Some(counter.step) {
+            if func.dfg.ty(ring).elem.bits() < 32 || step_of(view, counter, ring, MAX_DEPTH) != Some(counter.step) {
                 return None;
             }
-            let compared = |inst| bounded.beyond(&view, inst);
+            let compared = |inst| bounded.beyond(view, inst);
             let exit = view.exit_if_idle(&mut Truths::new(func, &compared))?;
             Some(Plan { id, preheader, exit, counter, bounded })
         })
@@ -213,17 +225,12 @@ impl Plan {
             Some(bits) => b.constant(ConstData::splat(b.ty(first), bits)),
             None => bound,
         };
+        // The difference of extended numbers does not wrap.
+        let narrow = b.ty(first) != Type::I64;
         let wide = |b: &mut Builder<'_>, value| b.int_resize(value, Elem::I64, bounded.signed);
         let (first, bound) = (wide(&mut b, first), wide(&mut b, bound));
-        // The bound, as near as needed.
-        let most = b.iconst(Type::I64, MAX_BOUND);
         let zero = b.iconst(Type::I64, 0);
-        let bound = if bounded.signed {
-            let bound = b.int2(Opcode::Smin, bound, most);
-            b.int2(Opcode::Smax, bound, zero)
-        } else {
-            b.int2(Opcode::Umin, bound, most)
-        };
+        let bound = if narrow { bound } else { near_bound(&mut b, bound, bounded.signed) };
         let one = b.iconst(Type::I64, 1);
         let end = if bounded.inclusive { b.int2(Opcode::Iadd, bound, one) } else { bound };
         let left = b.int2(Opcode::Isub, end, first);
@@ -241,6 +248,17 @@ impl Plan {
         func.layout.append_inst(enter, jump);
         func.dfg.map_uses(counter.test, |value| if value == counter.limit { limit } else { value });
     }
+}
+
+/// A bound of 64 bits, or a nearer one that cannot be reached either.
+fn near_bound(b: &mut Builder<'_>, bound: Value, signed: bool) -> Value {
+    let most = b.iconst(Type::I64, MAX_BOUND);
+    if !signed {
+        return b.int2(Opcode::Umin, bound, most);
+    }
+    let bound = b.int2(Opcode::Smin, bound, most);
+    let zero = b.iconst(Type::I64, 0);
+    b.int2(Opcode::Smax, bound, zero)
 }
 
 /// What an integer is before it is extended.

@@ -16,18 +16,24 @@ use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
 use clift_kir::{Block, BlockCall, Builder, Function, Opcode, Type, Value};
 
+use super::Changed;
 use super::idle::{LoopView, Truths};
+use super::loop_form::{self, Analyses};
 use super::util::set_jump;
-use super::{Changed, loop_form};
 
 /// How often it is repeated: a condition may consist of several branches.
 const ROUNDS: usize = 3;
 
 /// Unswitches all loops.
 pub(super) fn run(func: &mut Function) -> Changed {
+    run_on(func, None)
+}
+
+/// As [`run`]; the function may be in the form of [`loop_form`] already.
+pub(super) fn run_on(func: &mut Function, mut analyses: Option<Analyses>) -> Changed {
     let mut changed = false;
     for _ in 0..ROUNDS {
-        let Some((cfg, _, loops)) = loop_form::run(func) else { break };
+        let Some((cfg, _, loops)) = analyses.take().or_else(|| loop_form::run(func)) else { break };
         let plans: Vec<Plan> = loops.iter().filter_map(|(id, _)| Plan::new(func, &cfg, &loops, id)).collect();
         if plans.is_empty() {
             break;
@@ -52,9 +58,11 @@ struct Plan {
 
 impl Plan {
     fn new(func: &Function, cfg: &Cfg, loops: &LoopForest, id: LoopId) -> Option<Plan> {
-        let data = loops.get(id);
-        let preheader = loop_form::preheader(cfg, data)?;
-        let view = LoopView { func, loops, id, data, preheader };
+        let view = LoopView::new(func, cfg, loops, id)?;
+        let preheader = view.preheader;
+        if !view.may_be_idle() {
+            return None;
+        }
         if let Some(exit) = view.exit_if_idle(&mut Truths::new(func, &|_| None)) {
             return Some(Plan { id, preheader, exit, idle: Vec::new() });
         }

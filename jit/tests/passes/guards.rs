@@ -76,7 +76,10 @@ impl Generator<'_, '_, '_> {
         self.b.switch_to(body);
         let known = self.pool.len();
         self.pool.extend([narrow, at]);
-        if depth > 0 {
+        // Rows of work-items are loops around others.
+        if self.u.ratio(2, 3)? && depth > 0 {
+            self.guarded(depth - 1)?;
+        } else if depth > 1 {
             self.body(depth - 1)?;
         } else {
             self.count(at);
@@ -105,10 +108,10 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-/// One such loop, which counts.
+/// One such loop, or one in another one, that counts.
 fn guards(u: &mut Unstructured<'_>) -> Result<()> {
     let mut module = Module::default();
-    let func = generate(u, "f", None, |g| g.guarded(0))?;
+    let func = generate(u, "f", None, |g| g.guarded(1))?;
     let func = module.funcs.push(func);
     check(&module, "generated");
     let expected = results(&module, func);

@@ -25,7 +25,7 @@ use clift_kir::ssa::remove_trivial_params;
 use clift_kir::{Block, Builder, Function, Inst};
 use rustc_hash::FxHashMap;
 
-use crate::passes::loop_form::{add_exit_blocks, add_preheaders_and_latches, analyze, close_loops, outermost_left};
+use crate::passes::loop_form::{add_blocks, analyze, close_loops, outermost_left};
 use crate::spmd::analysis::assumptions::{Assume, Assumed};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Assumptions, Scope};
@@ -105,12 +105,11 @@ pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
     let mut func = kernel.clone();
     unify_returns(&mut func);
     hoist_leaves(&mut func);
-    let (cfg, _, loops) = analyze(&func);
-    if loops.irreducible() {
+    let analyses = analyze(&func);
+    if analyses.2.irreducible() {
         return None;
     }
-    add_preheaders_and_latches(&mut func, &cfg, &loops);
-    add_exit_blocks(&mut func);
+    add_blocks(&mut func, analyses);
     split_critical_edges(&mut func);
     let (cfg, _, loops) = analyze(&func);
     close_loops(&mut func, &cfg, &loops);
