@@ -62,7 +62,7 @@ impl Generator<'_, '_, '_> {
         }
         if self.u.arbitrary()? {
             // Mostly the last lane's, or the next work-item's.
-            let distance = self.b.iconst(Type::I32, self.u.int_in_range(-1..=3)?);
+            let distance = self.b.iconst(Type::I32, *self.u.choose(&[0, 0, 0, 1, 3, -1])?);
             let further = self.b.int2(Opcode::Iadd, at, distance);
             let second = self.b.icmp(*self.u.choose(&CONDITIONS)?, further, bound);
             cond = self.b.int2(*self.u.choose(&[Opcode::And, Opcode::Or, Opcode::Xor])?, cond, second);
