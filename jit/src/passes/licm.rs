@@ -1,19 +1,19 @@
 //! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before the loop. The same holds
 //! for loads that always give the same value and may be executed at any time, and for loads that every entry into the loop executes
 //! from memory that nothing in the loop may change ([`super::memory`]). Inner loops come first, so that values move out as
-//! far as possible. Values that only cold blocks use stay where they are.
+//! far as possible. Values that only cold blocks use stay where they are. What comes to stand in one block is computed once.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, Function, Imm, Inst, MemInfo, Opcode};
+use clift_kir::{Block, Function, Imm, Inst, InstData, MemInfo, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Changed;
 use super::loop_form::merge_edges;
 use super::memory::{Escapes, LoopWrites, Place};
-use super::util::{is_invariant_load, is_speculatable_load};
+use super::util::{Replacements, is_invariant_load, is_speculatable_load};
+use super::{Changed, gvn};
 
 /// Hoists out of every natural loop.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -32,6 +32,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let escapes = Escapes::new(func);
     let writes = LoopWrites::new(func, &loops);
     let mut changed = false;
+    let mut replacements = Replacements::default();
     for (id, l) in loops.iter().rev() {
         let inside = |block: Block| loops.contains(id, block);
         let leaves =
@@ -54,7 +55,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 if !movable || is_free(data.op) {
                     continue;
                 }
-                let invariant = data.args.iter().all(|&arg| match func.dfg.def(arg) {
+                let invariant = data.args.iter().all(|&arg| match func.dfg.def(replacements.get(arg)) {
                     ValueDef::Result(def, _) => {
                         is_hoisted.contains(&def)
                             || is_free(func.dfg.inst(def).op)
@@ -66,7 +67,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
                     // Constants stay where they are used, but the operands of a hoisted instruction must be defined before the
                     // loop.
                     for &arg in &data.args {
-                        if let Some(def) = func.dfg.def_inst(arg)
+                        if let Some(def) = func.dfg.def_inst(replacements.get(arg))
                             && is_free(func.dfg.inst(def).op)
                             && func.layout.block_of(def).is_some_and(inside)
                             && is_hoisted.insert(def)
@@ -87,10 +88,42 @@ pub(super) fn run(func: &mut Function) -> Changed {
         for &block in &l.blocks {
             func.layout.retain(block, |inst| !is_hoisted.contains(&inst));
         }
+        merge_equal(func, preheader, &mut hoisted, &mut replacements);
         let at = func.layout.insts(preheader).len() - 1;
         func.layout.insert_insts(preheader, at, &hoisted);
     }
+    replacements.apply(func);
     Changed(changed)
+}
+
+/// Removes instructions that compute what others do that are in their new block, or come there earlier: copies of code, such as versions
+/// of a loop's body, have their invariant values in common.
+fn merge_equal(func: &mut Function, to: Block, hoisted: &mut Vec<Inst>, replacements: &mut Replacements) {
+    let mut known: FxHashMap<(InstData, Type), Value> = FxHashMap::default();
+    let mut is_new = |func: &mut Function, inst: Inst| {
+        func.dfg.map_uses(inst, |value| replacements.get(value));
+        let data = func.dfg.inst(inst);
+        let Some(result) = func.dfg.single_result(inst).filter(|_| data.op.is_pure() || is_invariant_load(func, inst))
+        else {
+            return true;
+        };
+        let key = (gvn::normalized(data), func.dfg.ty(result));
+        let flags = data.imm.wrap();
+        let value = *known.entry(key).or_insert(result);
+        if value != result {
+            gvn::intersect_wrap_flags(&mut func.dfg, value, flags);
+            replacements.set(result, value);
+        }
+        value == result
+    };
+    for at in 0..func.layout.insts(to).len() {
+        let inst = func.layout.insts(to)[at];
+        // What is there already stays.
+        if func.dfg.inst(inst).op.is_pure() {
+            let _ = is_new(func, inst);
+        }
+    }
+    hoisted.retain(|&inst| is_new(func, inst));
 }
 
 /// Whether an instruction is a load from memory that nothing in a loop may change.

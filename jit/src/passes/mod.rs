@@ -35,6 +35,7 @@ mod rotate;
 mod scalar_promotion;
 mod simplify;
 mod simplify_cfg;
+mod sink_conditions;
 mod tail_duplication;
 mod trim_loops;
 pub(crate) mod trip_count;
@@ -99,6 +100,7 @@ pub static PASSES: &[Pass] = &[
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
     pass!(common_code, "executes what the sides of a branch have in common once, before or after them"),
+    pass!(sink_conditions, "computes conditions where they are branched on"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
     pass!(trim_loops, "ends loops before iterations that do nothing, and enters them only if they do something"),
@@ -187,6 +189,7 @@ pub static CLEAN: &[&str] = &[
     "simplify_cfg",
     "tail_duplication",
     "simplify_cfg",
+    "sink_conditions",
 ];
 
 /// The passes needed for correctness, which also run with `-cl-opt-disable`.

@@ -8,8 +8,8 @@ use regalloc2::{Algorithm, Block, Function, Output, RegallocOptions};
 
 use super::Level;
 use super::code::MachFunc;
-use super::emit;
 use super::liveness::Liveness;
+use super::{emit, redundant_moves};
 use crate::BuildError;
 
 /// Functions of fewer instructions never take the thorough allocator long.
@@ -66,8 +66,9 @@ fn use_single_pass(code: &MachFunc) -> bool {
 /// As [`allocate`], by a given algorithm.
 fn allocate_by(code: &MachFunc, algorithm: Algorithm, level: Level) -> Result<Output, BuildError> {
     let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), algorithm, ..RegallocOptions::default() };
-    let output = regalloc2::run(code, &emit::environment(level), &options)
+    let mut output = regalloc2::run(code, &emit::environment(level), &options)
         .map_err(|error| BuildError::Internal(format!("register allocation: {error}")))?;
+    redundant_moves::remove(code, &mut output);
     #[cfg(test)]
     check(code, &output, level);
     Ok(output)

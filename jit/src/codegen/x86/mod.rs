@@ -26,6 +26,7 @@ mod liveness;
 mod loop_values;
 mod oracle;
 mod pool;
+mod redundant_moves;
 mod select;
 mod table;
 

@@ -87,11 +87,19 @@ impl Test {
                 b.icmp(check.cond, value, bound)
             }
             Test::SameComparison { cond, value, reach, bound } => {
+                // The results differ if the bound is among the lanes' values, which do not wrap: above the least one, or equal to it
+                // if `<=` and `>` tell the two apart.
                 let (value, bound) = (first(b, value), first(b, bound));
-                let last = plus(b, value, reach);
-                let answers = [value, last].map(|value| b.icmp(cond, value, bound));
-                let differ = b.int2(Opcode::Xor, answers[0], answers[1]);
-                b.int1(Opcode::Not, differ)
+                let excludes_least = match cond {
+                    IntCond::Slt | IntCond::Sge | IntCond::Ult | IntCond::Uge => -1,
+                    IntCond::Sle | IntCond::Sgt | IntCond::Ule | IntCond::Ugt => 0,
+                    IntCond::Eq | IntCond::Ne => unreachable!("broken invariant: equality has a test of its own"),
+                };
+                let bound = plus(b, bound, excludes_least - reach.min(0));
+                let distance = b.int2(Opcode::Isub, bound, value);
+                let ty = b.ty(value);
+                let reach = b.iconst(ty, reach.abs());
+                b.icmp(IntCond::Uge, distance, reach)
             }
             Test::Is { condition, is } => {
                 let condition = first(b, condition);

@@ -27,8 +27,7 @@ impl Selector<'_> {
                 self.blocks[self.current].edges = vec![edge];
             }
             (TerminatorOp::Branch, Imm::Branch(calls)) => {
-                let cond = self.set_flags(data.args[0]);
-                self.branch(cond, |this| this.edge(&calls[0]), |this| this.edge(&calls[1]));
+                self.branch_on(data.args[0], &calls[0], &calls[1]);
             }
             (TerminatorOp::Switch, Imm::Switch(switch)) => {
                 let ty = self.arg_type(inst, 0);
@@ -39,6 +38,41 @@ impl Selector<'_> {
             // Reaching `unreachable` is the kernel's fault, but must not end the process: the function returns.
             (TerminatorOp::Ret | TerminatorOp::Unreachable, Imm::None) => self.push(InstKind::Return, SmallVec::new()),
             (_, imm) => wrong_imm(imm),
+        }
+    }
+
+    /// Ends the current block with a branch on a Boolean. The terms of a fused conjunction or disjunction are branches, one after the
+    /// other, until one decides.
+    fn branch_on(&mut self, cond: Value, then: &BlockCall, otherwise: &BlockCall) {
+        let joins = self.legal.dfg.def_inst(cond).map(|inst| self.legal.dfg.inst(inst).op);
+        let mut last = cond;
+        if let Some(op @ (Opcode::And | Opcode::Or)) = joins.filter(|_| self.fused.contains(cond)) {
+            let mut terms = Vec::new();
+            self.terms(cond, op, &mut terms);
+            last = terms.pop().unwrap_or(cond);
+            let decided = if op == Opcode::And { otherwise } else { then };
+            self.preds[decided.block] += terms.len() as u32;
+            for term in terms {
+                let cond = self.set_flags(term);
+                let next = self.extra_block(false);
+                let to_next = |_: &mut Self| MachEdge { to: next, args: Vec::new() };
+                if op == Opcode::And {
+                    self.branch(cond, to_next, |this| this.edge(decided));
+                } else {
+                    self.branch(cond, |this| this.edge(decided), to_next);
+                }
+                self.current = next;
+            }
+        }
+        let cond = self.set_flags(last);
+        self.branch(cond, |this| this.edge(then), |this| this.edge(otherwise));
+    }
+
+    /// The terms of a conjunction or disjunction, in order.
+    fn terms(&self, cond: Value, op: Opcode, terms: &mut Vec<Value>) {
+        match self.legal.dfg.def_inst(cond).map(|inst| self.legal.dfg.inst(inst)).filter(|data| data.op == op) {
+            Some(data) => data.args.iter().for_each(|&arg| self.terms(arg, op, terms)),
+            None => terms.push(cond),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Analyses of a whole function before its instructions are selected.
 
 use clift_kir::analysis::UseCounts;
-use clift_kir::{Block, Function, Imm, Inst, Opcode, Value};
+use clift_kir::{Block, Function, Imm, Inst, Opcode, Type, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,7 +74,8 @@ pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
 }
 
 /// Comparisons and tests that are not computed where they are, but set the flags for each instruction that uses them: branches and
-/// choices between scalars of the same block. With them the conjunctions of bits that they compare with zero.
+/// choices between scalars of the same block. With them the conjunctions of bits that they compare with zero, and the conjunctions and
+/// disjunctions of comparisons that become several branches.
 pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
     let mut found = EntitySet::new();
     let mut wanted: FxHashMap<Value, u32> = FxHashMap::default();
@@ -87,6 +88,9 @@ pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
             }
             *wanted.entry(cond).or_default() += 1;
         }
+        if let Some(terms) = func.layout.terminator(block).and_then(|last| terms_of_branch(func, uses, block, last)) {
+            found.extend(terms);
+        }
         for (&value, &count) in &wanted {
             if uses.get(value) == count {
                 found.insert(value);
@@ -95,6 +99,51 @@ pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
         }
     }
     found
+}
+
+/// The most comparisons that become a branch each.
+const MAX_TERMS: usize = 4;
+
+/// How many definitions deep it is looked for what decides a comparison.
+const PREDICTABLE_DEPTH: u32 = 6;
+
+/// The terms of a branch's condition, and the conjunctions or disjunctions that they form, if each term becomes a branch: all are
+/// comparisons of integers without other uses, of which at most one depends on data. Two branches on data would be mispredicted more
+/// often than one.
+fn terms_of_branch(func: &Function, uses: &UseCounts, block: Block, branch: Inst) -> Option<Vec<Value>> {
+    let dfg = &func.dfg;
+    let cond = *dfg.inst(branch).args.first().filter(|_| dfg.inst(branch).op == Opcode::Branch)?;
+    let op = dfg.inst(dfg.def_inst(cond)?).op;
+    if !matches!(op, Opcode::And | Opcode::Or) || dfg.ty(cond) != Type::B1 {
+        return None;
+    }
+    let (mut found, mut terms, mut unsure) = (Vec::new(), 0, 0);
+    let mut stack = vec![cond];
+    while let Some(value) = stack.pop() {
+        let inst = dfg.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(block))?;
+        let data = dfg.inst(inst);
+        found.push(value);
+        if uses.get(value) != 1 {
+            return None;
+        } else if data.op == op {
+            stack.extend(&data.args);
+        } else if data.op == Opcode::Icmp && !dfg.ty(data.args[0]).is_bool() && class(dfg.ty(data.args[0])) == GPR {
+            terms += 1;
+            unsure += usize::from(!data.args.iter().all(|&arg| is_predictable(func, arg, PREDICTABLE_DEPTH)));
+        } else {
+            return None;
+        }
+    }
+    (terms <= MAX_TERMS && unsure <= 1).then_some(found)
+}
+
+/// Whether an integer is computed from ids, counters and arguments alone, as far as its definitions are looked at.
+fn is_predictable(func: &Function, value: Value, depth: u32) -> bool {
+    let Some(inst) = func.dfg.def_inst(value) else { return true };
+    let data = func.dfg.inst(inst);
+    let is_argument = matches!(&data.imm, Imm::Mem(mem) if mem.invariant);
+    (data.op.is_pure() && data.op != Opcode::Extract || is_argument)
+        && (depth == 0 || data.args.iter().all(|&arg| is_predictable(func, arg, depth - 1)))
 }
 
 /// The condition of a branch, or of a choice between scalars, that the flags may tell, and its definition.
