@@ -13,6 +13,7 @@ mod cts;
 mod demo;
 mod dependencies;
 mod driver;
+mod faults;
 mod fuzz;
 mod install;
 mod models;
@@ -62,6 +63,8 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Run the kernels of folders of OpenCL C in the configurations of the driver and on other drivers, and compare the results.
     Corpus(corpus::Args),
+    /// Run the fault suite on this driver and on others, and write the tables of docs/reliability.md.
+    Faults(faults::Args),
     /// Run what finds rare faults for long: damaged inputs, random calls and programs, stress, sanitizers.
     Soak(soak::Args),
     /// Run the concurrent parts of the driver in all orders of their threads' steps.
@@ -88,6 +91,7 @@ fn main() -> anyhow::Result<()> {
         Task::Apps(args) => apps::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Corpus(args) => corpus::run(&args),
+        Task::Faults(args) => faults::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Models(args) => models::run(&args),
         Task::Ulp(args) => ulp::run(&args),

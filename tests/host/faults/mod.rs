@@ -1,7 +1,7 @@
 //! Kernels, callers and machines that go wrong, each in a process of its own: the process survives, the command's status and the
 //! message are right, and the next launch is.
 //!
-//! With `CLIFT_TEST_ICD` the same cases run on other drivers, which `docs/reliability.md` compares.
+//! With `CLIFT_TEST_ICD` the same cases run on other drivers: `cargo xtask faults` writes the tables of `docs/reliability.md`.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::process::{Command, ExitStatus, Stdio};
@@ -23,8 +23,8 @@ mod termination;
 /// Names the case that a child process is to run.
 const VARIABLE: &str = "CLIFT_TEST_CHILD";
 
-/// The time that a case may take.
-const LIMIT: Duration = Duration::from_secs(120);
+/// Seconds that a case may take; 120 if it is not set.
+const SECONDS: &str = "CLIFT_TEST_SECONDS";
 
 /// Defines tests that run in processes of their own, with environment variables.
 macro_rules! isolated {
@@ -62,12 +62,13 @@ fn child(path: &str, env: &[(&str, &str)], body: impl FnOnce()) -> Option<ExitSt
         .stdin(Stdio::null())
         .spawn()
         .expect("a child process");
-    let start = Instant::now();
+    let seconds = std::env::var(SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(120);
+    let (start, limit) = (Instant::now(), Duration::from_secs(seconds));
     loop {
         if let Some(status) = child.try_wait().expect("the child's status") {
             return Some(status);
         }
-        if start.elapsed() > LIMIT {
+        if start.elapsed() > limit {
             let _ = child.kill();
             let _ = child.wait();
             panic!("the process hangs");
