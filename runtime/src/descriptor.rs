@@ -101,6 +101,11 @@ struct Watch {
 
 static WATCH: Mutex<Watch> = Mutex::new(Watch { runs_in: None, wake: None, pending: Vec::new() });
 
+/// The lock of this module, for a thread that forks.
+pub(crate) fn lock_for_fork() -> impl Sized + 'static {
+    WATCH.lock()
+}
+
 fn wait_for(descriptor: &Arc<Descriptor>, takes: bool) -> Event {
     let event = Event::user();
     let mut watch = WATCH.lock();

@@ -105,6 +105,35 @@ fn arguments_of_every_kind() {
     assert_eq!(run(kernel, p), 204);
 }
 
+/// A sampler and an image of another context, and objects of other types, are no arguments of a kernel.
+#[test]
+fn arguments_of_another_context() {
+    let source =
+        "kernel void k(read_only image2d_t i, sampler_t s, global float4 *p) { *p = read_imagef(i, s, (int2)(0)); }";
+    let kernel = kernel(source);
+    let (mut own, mut none, mut error) = (sampler(), null_mut(), 1);
+    // SAFETY: valid contexts and a valid description; no host memory.
+    let (mut foreign, image) = unsafe {
+        let other = other_context();
+        let sampler = clCreateSampler(other, 0, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &mut error);
+        assert_code(error, CL_SUCCESS);
+        let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_FLOAT };
+        let mut shape: cl_image_desc = std::mem::zeroed();
+        (shape.image_type, shape.image_width, shape.image_height) = (CL_MEM_OBJECT_IMAGE2D, 4, 4);
+        let image = clCreateImage(other, CL_MEM_READ_WRITE, &format, &shape, null_mut(), &mut error);
+        assert_code(error, CL_SUCCESS);
+        (sampler, image)
+    };
+    let set = |sampler: *mut cl_sampler| set_arg_raw(kernel, 1, size_of::<cl_sampler>(), sampler.cast());
+    assert_code(set(&raw mut own), CL_SUCCESS);
+    assert_code(set(&raw mut foreign), CL_INVALID_SAMPLER);
+    assert_code(set(&raw mut none), CL_INVALID_SAMPLER);
+    assert_code(set(&mut queue().cast()), CL_INVALID_SAMPLER);
+    assert_code(set_arg_raw(kernel, 1, size_of::<cl_sampler>(), null()), CL_INVALID_SAMPLER);
+    assert_code(set_arg_raw(kernel, 1, 4, (&raw const own).cast()), CL_INVALID_ARG_SIZE);
+    assert_code(set_mem(kernel, 0, image), CL_INVALID_CONTEXT);
+}
+
 #[test]
 fn pointers_may_be_null() {
     let kernel = kernel("kernel void k(global uint *p, global uint *q) { p[0] = q == 0 ? 1 : 2; }");

@@ -337,6 +337,25 @@ fn generic_pointers() -> Case {
     .clift_only("does not tell address spaces apart")
 }
 
+/// The fences of pointers whose address space only the launch knows. There is none for private memory.
+fn fences_of_pointers() -> Case {
+    Case::new(
+        "memory::fences_of_pointers",
+        "kernel void t(global const int *a, global int4 *out, local int *scratch) {
+            int i = (int)get_global_id(0);
+            int mine[4] = {i, i + 1, i + 2, i + 3};
+            scratch[get_local_id(0)] = i;
+            const int *picked = i % 3 == 0 ? (const int *)a : i % 3 == 1 ? (const int *)mine : (const int *)scratch;
+            out[i] = (int4)(get_fence(picked), get_fence((const int *)a), get_fence((const int *)scratch), get_fence((int *)mine));
+        }",
+    )
+    .input(|i| i as i32)
+    .expect(|i| [[2, 0, 1][i % 3], 2, 1, 0])
+    .local_memory(|launch| launch.local.as_ref().map_or(GLOBAL, |local| local[0]) * 4)
+    .needs(Need::Generic)
+    .clift_only("does not tell address spaces apart")
+}
+
 fn pointer_arithmetic() -> Case {
     Case::new(
         "memory::pointer_arithmetic",
@@ -515,6 +534,7 @@ pub(crate) fn cases() -> Vec<Case> {
         alignment(),
         addresses_of_variables(),
         generic_pointers(),
+        fences_of_pointers(),
         pointer_arithmetic(),
         negative_index(),
         aliasing(),

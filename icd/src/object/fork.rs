@@ -1,5 +1,5 @@
-//! Forks: the thread that forks holds the locks of all registries meanwhile, so that handles are valid in the child, whatever other
-//! threads did at that moment. (The locks of single objects are held only while they are used.)
+//! Forks: the thread that forks holds the locks of all registries, and those of the compiler, meanwhile. So handles are valid in the child, and
+//! programs can be built, whatever other threads did at that moment. (The locks of single objects are held only while they are used.)
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -43,7 +43,8 @@ thread_local! {
 }
 
 extern "C" fn before() {
-    let held = registries().into_iter().map(ForkLock::lock_for_fork).collect();
+    let compiler: Box<dyn Any> = Box::new(clift_jit::lock_for_fork());
+    let held = registries().into_iter().map(ForkLock::lock_for_fork).chain([compiler]).collect();
     // On a thread that is being destroyed the guards are dropped at once.
     let _ = HELD.try_with(|place| place.replace(held));
 }

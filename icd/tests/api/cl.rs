@@ -96,6 +96,9 @@ api! {
     [37] clReleaseKernel(k: cl_kernel) -> cl_int;
     [38] clSetKernelArg(k: cl_kernel, index: cl_uint, size: usize, value: *const c_void) -> cl_int;
     [39] clGetKernelInfo(k: cl_kernel, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
+    [40] clGetKernelWorkGroupInfo(
+        k: cl_kernel, d: cl_device_id, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize,
+    ) -> cl_int;
     [41] clWaitForEvents(n: cl_uint, list: *const cl_event) -> cl_int;
     [42] clGetEventInfo(e: cl_event, name: cl_uint, size: usize, value: *mut c_void, ret: *mut usize) -> cl_int;
     [43] clRetainEvent(e: cl_event) -> cl_int;

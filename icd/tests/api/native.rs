@@ -53,6 +53,17 @@ fn native_kernels() {
     assert_eq!(run(Some(store), block, size, 0, &[], &places), CL_INVALID_VALUE);
     let bad = [buffer, device()];
     assert_eq!(run(Some(store), block, size, 2, &bad, &places), CL_INVALID_MEM_OBJECT);
+    // Images are no buffers, and pipes neither.
+    let format = cl_image_format { image_channel_order: CL_R, image_channel_data_type: CL_UNSIGNED_INT8 };
+    // SAFETY: a structure of numbers and a handle.
+    let mut desc: cl_image_desc = unsafe { std::mem::zeroed() };
+    (desc.image_type, desc.image_width) = (CL_MEM_OBJECT_IMAGE1D, 8);
+    let image = made(|e| clCreateImage(setup.context, 0, &format, &desc, null_mut(), e));
+    let pipe = made(|e| clCreatePipe(setup.context, 0, 4, 4, null(), e));
+    for other in [image, pipe] {
+        assert_eq!(run(Some(store), block, size, 2, &[other, null_mut()], &places), CL_INVALID_MEM_OBJECT);
+        assert_eq!(clReleaseMemObject(other), CL_SUCCESS);
+    }
     let outside = [places[0], block.wrapping_byte_add(size)];
     assert_eq!(run(Some(store), block, size, 2, &mems, &outside), CL_INVALID_VALUE);
     let before = [places[0], block.wrapping_byte_sub(1)];

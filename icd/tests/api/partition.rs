@@ -166,3 +166,32 @@ fn queues_of_parts() {
     }
     assert_eq!(clReleaseContext(context), CL_SUCCESS);
 }
+
+/// Queries about one of the devices of a context: NULL means the only one there is.
+#[test]
+fn null_is_a_device_if_there_is_one() {
+    let Ok(parts) = divide(device(), &[CL_DEVICE_PARTITION_EQUALLY, 1, 0]) else { return };
+    let source = "kernel void k(global int *p) { *p = 1; }";
+    for (devices, code) in [(&parts[..1], CL_SUCCESS), (&parts[..2], CL_INVALID_DEVICE)] {
+        let count = devices.len() as cl_uint;
+        let context = made(|e| clCreateContext(null(), count, devices.as_ptr(), None, null_mut(), e));
+        let text = source.as_ptr().cast();
+        let program = made(|e| clCreateProgramWithSource(context, 1, &text, &source.len(), e));
+        assert_eq!(clBuildProgram(program, 0, null(), null(), None, null_mut()), CL_SUCCESS);
+        let kernel = made(|e| clCreateKernel(program, c"k".as_ptr(), e));
+        let query = |d| clGetKernelWorkGroupInfo(kernel, d, CL_KERNEL_WORK_GROUP_SIZE, 0, null_mut(), null_mut());
+        assert_eq!(query(null_mut()), code);
+        assert_eq!(query(devices[0]), CL_SUCCESS);
+        assert_eq!(query(device()), CL_INVALID_DEVICE);
+        // Builds name their device.
+        let log = |d| clGetProgramBuildInfo(program, d, CL_PROGRAM_BUILD_LOG, 0, null_mut(), null_mut());
+        assert_eq!((log(null_mut()), log(devices[0])), (CL_INVALID_DEVICE, CL_SUCCESS));
+        // So does a list of them.
+        let list = [devices[0], null_mut()];
+        assert_eq!(clBuildProgram(program, 2, list.as_ptr(), null(), None, null_mut()), CL_INVALID_DEVICE);
+        assert_eq!(clReleaseKernel(kernel), CL_SUCCESS);
+        assert_eq!(clReleaseProgram(program), CL_SUCCESS);
+        assert_eq!(clReleaseContext(context), CL_SUCCESS);
+    }
+    release(&parts);
+}

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::Mutex;
+use super::process_lock::ProcessLock;
 
 use super::listing::SourcePlace;
 
@@ -44,7 +44,12 @@ impl RangeBlock {
 static RANGES: RangeBlock = RangeBlock::new();
 
 /// Functions by the start of their code. The lock also orders changes of [`RANGES`].
-static FUNCTIONS: Mutex<BTreeMap<usize, FunctionCode>> = Mutex::new(BTreeMap::new());
+static FUNCTIONS: ProcessLock<BTreeMap<usize, FunctionCode>> = ProcessLock::new(BTreeMap::new());
+
+/// The lock of the map, for a thread that forks.
+pub(super) fn lock_for_fork() -> impl Sized + 'static {
+    FUNCTIONS.lock()
+}
 
 struct FunctionCode {
     end: usize,

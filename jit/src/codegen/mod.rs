@@ -28,6 +28,7 @@ mod lazy;
 pub(crate) mod legalize;
 mod listing;
 mod native;
+pub(crate) mod process_lock;
 pub(crate) mod symbols;
 pub(crate) mod x86;
 

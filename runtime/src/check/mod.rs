@@ -36,6 +36,11 @@ impl Reported {
     }
 }
 
+/// The lock of this module, for a thread that forks.
+pub(crate) fn lock_for_fork() -> impl Sized + 'static {
+    shadow::lock_for_fork()
+}
+
 /// Receives the reports of a launch, before the launch is reported complete.
 pub type ReportSink = Arc<dyn Fn(&Report) + Send + Sync>;
 

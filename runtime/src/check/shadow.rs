@@ -36,6 +36,11 @@ struct Block {
 /// The blocks that no launch uses.
 static BLOCKS: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
+/// The lock of the blocks, for a thread that forks.
+pub(super) fn lock_for_fork() -> impl Sized + 'static {
+    BLOCKS.lock()
+}
+
 /// The shadow memory of a launch.
 #[derive(Debug, Default)]
 pub(super) struct LaunchShadows {

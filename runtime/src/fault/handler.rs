@@ -14,7 +14,7 @@ use std::sync::Once;
 
 use super::entry::{self, Target};
 use super::{CODE, Cause, Fault, threads};
-use crate::sync::plain::Mutex;
+use crate::sync::plain::{Mutex, MutexGuard};
 use crate::sys;
 
 /// Signals that the processor raises.
@@ -27,7 +27,7 @@ static STOP: AtomicI32 = AtomicI32::new(0);
 const LAYERS: usize = 4;
 
 /// Number of signals: the raised ones, and the one that stops threads.
-const SIGNALS: usize = RAISED.len() + 1;
+pub(super) const SIGNALS: usize = RAISED.len() + 1;
 
 /// What was installed before a layer.
 struct Previous {
@@ -83,6 +83,11 @@ pub(super) fn keep() {
             installed[index] = layer + 1;
         }
     }
+}
+
+/// The lock of this module, for a thread that forks.
+pub(super) fn lock_installed() -> MutexGuard<'static, [usize; SIGNALS]> {
+    INSTALLED.lock()
 }
 
 /// The handled signals.

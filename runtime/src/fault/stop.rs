@@ -154,11 +154,12 @@ fn look() -> Option<u64> {
 /// The locks of this module, for a thread that forks.
 pub(crate) fn lock_for_fork() -> ForkLocks {
     let state = WATCH.state.lock();
-    (state, threads::lock_owners())
+    (state, threads::lock_owners(), handler::lock_installed())
 }
 
 /// The locks that a forking thread holds.
-pub(crate) type ForkLocks = (MutexGuard<'static, WatchState>, MutexGuard<'static, ()>);
+pub(crate) type ForkLocks =
+    (MutexGuard<'static, WatchState>, MutexGuard<'static, ()>, MutexGuard<'static, [usize; handler::SIGNALS]>);
 
 /// In the child of a fork: the watch does not run there.
 pub(super) fn after_fork_child() {

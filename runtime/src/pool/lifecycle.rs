@@ -1,5 +1,6 @@
 //! Process events that affect the pools: fork and exit.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Once};
@@ -10,7 +11,7 @@ use super::strand::StrandState;
 use super::{EPOCH, Job, Pool, SHARED, Signal, StartState, root};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Instant, MutexGuard, plain};
-use crate::{background, fault, sys};
+use crate::{background, check, descriptor, fault, sys};
 
 /// How long process exit waits for workers to stop.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(100);
@@ -61,6 +62,8 @@ struct Held {
     pools: Vec<HeldPool>,
     background: plain::MutexGuard<'static, background::State>,
     fault: fault::ForkLocks,
+    /// Those of single modules, under which nothing else is acquired.
+    others: [Box<dyn Any>; 2],
 }
 
 /// The locks of one pool. Only the forking thread acquires the locks of two pools.
@@ -86,7 +89,9 @@ extern "C" fn before_fork() {
         .map(|(pool, start_state)| HeldPool { pool, start_state, jobs: pool.jobs.lock(), idle: pool.sleep.lock() })
         .collect();
     let background = background::lock_for_fork();
-    let held = Held { sub_devices, waiting, strand, pools, background, fault: fault::lock_for_fork() };
+    let fault = fault::lock_for_fork();
+    let others: [Box<dyn Any>; 2] = [Box::new(check::lock_for_fork()), Box::new(descriptor::lock_for_fork())];
+    let held = Held { sub_devices, waiting, strand, pools, background, fault, others };
     // On a thread that is being destroyed the guards are dropped at once; in the worst case a lock stays locked in the child.
     let _ = HELD.try_with(|place| place.replace(Some(held)));
 }
@@ -100,7 +105,7 @@ extern "C" fn after_fork_child() {
     SHARED.working.store(0, Ordering::SeqCst);
     let _ = HELD.try_with(|place| {
         if let Some(held) = place.take() {
-            let Held { sub_devices, mut waiting, mut strand, pools, background, fault } = held;
+            let Held { sub_devices, mut waiting, mut strand, pools, background, fault, others } = held;
             fault::after_fork_child();
             drop(fault);
             core::mem::forget(core::mem::take(&mut *waiting));
@@ -112,7 +117,7 @@ extern "C" fn after_fork_child() {
                 pool.jobs.forget(&mut jobs);
                 pool.sleep.forget(&mut idle);
             }
-            drop((sub_devices, background));
+            drop((sub_devices, background, others));
         }
     });
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 
 /// Number of threads of the process.
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").expect("the process's threads").count()
 }
 
@@ -16,7 +16,7 @@ extern "C" fn called(_: cl_event, _: cl_int, flag: *mut c_void) {
 }
 
 /// Runs a kernel on a context and queues that are released again.
-fn everything_once(device: *mut c_void) {
+pub(super) fn everything_once(device: *mut c_void) {
     static CALLED: AtomicBool = AtomicBool::new(false);
     CALLED.store(false, Ordering::SeqCst);
     let none = std::ptr::null_mut();
@@ -56,7 +56,7 @@ fn everything_once(device: *mut c_void) {
 }
 
 /// Waits until the process has no more threads than this; the test ends with an error if that does not happen.
-fn until_threads_are(count: usize) {
+pub(super) fn until_threads_are(count: usize) {
     while threads() > count {
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_int, cl_kernel, cl_mem, cl_program};
+use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_int, cl_kernel, cl_mem, cl_program};
 
 use clift_tests::session::session;
 
@@ -17,6 +17,7 @@ mod endless;
 mod exhaustion;
 mod handlers;
 mod host;
+mod left;
 mod memory;
 mod termination;
 
@@ -102,19 +103,20 @@ impl Rig {
 
     /// As [`Rig::new`], with properties of the context.
     fn with(properties: &[isize]) -> Self {
-        let context = cl3::context::create_context(
-            &[session().device_id()],
-            properties.as_ptr(),
-            Some(on_error),
-            std::ptr::null_mut(),
-        )
-        .expect("a context");
+        Self::on(session().device_id(), properties)
+    }
+
+    /// On a device, which may be another driver's.
+    fn on(device: cl_device_id, properties: &[isize]) -> Self {
+        let context =
+            cl3::context::create_context(&[device], properties.as_ptr(), Some(on_error), std::ptr::null_mut())
+                .expect("a context");
         Self { context, queue: queue_of(context, 0) }
     }
 
     fn program(&self, source: &str) -> cl_program {
         let program = cl3::program::create_program_with_source(self.context, &[source]).expect("a program");
-        let device = session().device_id();
+        let device = device_of(self.context);
         cl3::program::build_program(program, &[device], c"", None, std::ptr::null_mut()).expect("it builds");
         program
     }
@@ -183,9 +185,16 @@ impl Rig {
     }
 }
 
+/// The first device of a context.
+fn device_of(context: cl_context) -> cl_device_id {
+    let devices: Vec<isize> =
+        cl3::context::get_context_info(context, cl3::context::CL_CONTEXT_DEVICES).expect("the devices").into();
+    std::ptr::with_exposed_provenance_mut(devices[0].cast_unsigned())
+}
+
 fn queue_of(context: cl_context, properties: u64) -> cl_command_queue {
     // SAFETY: the device belongs to the context.
-    unsafe { cl3::command_queue::create_command_queue(context, session().device_id(), properties) }.expect("a queue")
+    unsafe { cl3::command_queue::create_command_queue(context, device_of(context), properties) }.expect("a queue")
 }
 
 /// Sets an argument to a plain value.

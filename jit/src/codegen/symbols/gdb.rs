@@ -7,7 +7,7 @@
 use std::cell::UnsafeCell;
 use std::ptr;
 
-use parking_lot::Mutex;
+use crate::codegen::process_lock::ProcessLock;
 
 /// An element of the list.
 #[repr(C)]
@@ -55,7 +55,7 @@ pub(super) static __jit_debug_descriptor: Shared = Shared(UnsafeCell::new(Descri
     first: ptr::null_mut(),
 }));
 
-static LOCK: Mutex<()> = Mutex::new(());
+pub(super) static LOCK: ProcessLock<()> = ProcessLock::new(());
 
 /// Where the debugger has its breakpoint.
 // SAFETY: as above.

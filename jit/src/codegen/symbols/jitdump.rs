@@ -13,7 +13,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::ptr;
 
-use parking_lot::Mutex;
+use crate::codegen::process_lock::ProcessLock;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::time::ClockId;
 
@@ -37,14 +37,14 @@ enum Kind {
 const RECORD_PREFIX: usize = 16;
 
 /// The file of a process.
-struct Dump {
+pub(super) struct Dump {
     process: u32,
     file: File,
     /// Number of functions in it.
     functions: u64,
 }
 
-static DUMP: Mutex<Option<Dump>> = Mutex::new(None);
+pub(super) static DUMP: ProcessLock<Option<Dump>> = ProcessLock::new(None);
 
 /// Appends functions. Errors are ignored: perf then shows addresses.
 pub(super) fn add(functions: &[CodeSymbol<'_>]) {

@@ -11,6 +11,7 @@ mod image;
 mod jitdump;
 mod perf_map;
 
+use std::any::Any;
 use std::sync::OnceLock;
 
 use super::code_map::Places;
@@ -32,6 +33,11 @@ static READERS: OnceLock<SymbolReaders> = OnceLock::new();
 /// Describes all functions generated from now on. Only the first call has an effect.
 pub fn publish_symbols(readers: SymbolReaders) {
     let _ = READERS.set(readers);
+}
+
+/// The locks of this module, for a thread that forks.
+pub(super) fn lock_for_fork() -> [Box<dyn Any>; 3] {
+    [Box::new(gdb::LOCK.lock()), Box::new(jitdump::DUMP.lock()), Box::new(perf_map::FILE.lock())]
 }
 
 /// What the source is called. Programs have no file of it, but tools show a file with this name in their source path.

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 
-use parking_lot::Mutex;
+use crate::codegen::process_lock::ProcessLock;
 
 use super::CodeSymbol;
 
 /// The file, and the process it belongs to.
-static FILE: Mutex<Option<(u32, File)>> = Mutex::new(None);
+pub(super) static FILE: ProcessLock<Option<(u32, File)>> = ProcessLock::new(None);
 
 /// Appends functions. Errors are ignored: the profile then shows addresses.
 pub(super) fn add(functions: &[CodeSymbol<'_>]) {
