@@ -33,6 +33,7 @@ const FUZZ_TESTS: &[(&str, &str)] = &[
     ("clift-runtime", "printf_fuzz"),
     ("clift-icd", "input_fuzz"),
     ("clift-icd", "stale"),
+    ("clift-icd", "model"),
 ];
 
 /// Programs with sanitizers, which need a nightly compiler: the sanitizer, package and test. The standard library is not instrumented; so the
