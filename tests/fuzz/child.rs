@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use clift_tests::session::{Session, session};
 use clift_tests::values::spread;
-use clift_tests::ways::OPTIONS;
+use clift_tests::ways::{OPTIONS, REPORTS};
 use opencl3::command_queue::CommandQueue;
 use opencl3::kernel::{ExecuteKernel, Kernel};
 use opencl3::memory::{
@@ -43,6 +43,8 @@ pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
     let queue = session.queue();
     let mut file = File::options().append(true).open(result)?;
     let added = std::env::var(OPTIONS).unwrap_or_default();
+    let mut read = 0;
+    first_report(&mut read);
     for seed in args.first..args.first + args.count {
         let mut program = program(seed);
         if let Some(source) = &args.source {
@@ -51,13 +53,24 @@ pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
         let outcome = match session.build(&program.source, &format!("{} {added}", program.options)) {
             Err(log) => Outcome::Build(errors(&log)),
             Ok(built) => match launches(session, &queue, &built, &program, seed) {
-                Ok(results) => Outcome::Results(results),
+                Ok(results) => match first_report(&mut read) {
+                    None => Outcome::Results(results),
+                    Some(report) => Outcome::Run(format!("reported: {report}")),
+                },
                 Err(error) => Outcome::Run(error.to_string()),
             },
         };
         writeln!(file, "{}", serde_json::to_string(&(seed, outcome))?)?;
     }
     Ok(())
+}
+
+/// The first report of the checks of kernels that has been added to the file of these. `read` is the part of the file that is known.
+fn first_report(read: &mut usize) -> Option<String> {
+    let text = std::fs::read_to_string(std::env::var_os(REPORTS)?).ok()?;
+    let added = text.get(*read..)?.lines().next().map(str::to_owned);
+    *read = text.len();
+    added
 }
 
 /// The relevant lines of a log.

@@ -9,6 +9,11 @@ use crate::driver::vendors_dir;
 /// The environment variable with the build options that a way adds to a program's.
 pub const OPTIONS: &str = "CLIFT_WAY_OPTIONS";
 
+/// The environment variable with the checks of kernels that a way has.
+const CHECKS: &str = "CLIFT_CHECK";
+/// The environment variable with the file of the reports of such a way, one a line.
+pub const REPORTS: &str = "CLIFT_CHECK_OUTPUT";
+
 /// The environments of this driver's configurations, by name.
 pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("auto", &[]),
@@ -34,6 +39,11 @@ pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("calls-interp", &[("CLIFT_INLINE", "0"), ("CLIFT_BACKEND", "interp")]),
     ("calls-unoptimized", &[("CLIFT_INLINE", "0"), (OPTIONS, "-cl-opt-disable")]),
     ("unoptimized", &[(OPTIONS, "-cl-opt-disable")]),
+    // Kernels without undefined behaviour, of which nothing may be reported.
+    ("checked", &[(CHECKS, "memory,uninit,race,barrier")]),
+    ("checked-memory-8", &[(CHECKS, "memory"), ("CLIFT_WIDTH", "8")]),
+    ("checked-cranelift", &[(CHECKS, "memory"), ("CLIFT_BACKEND", "cranelift")]),
+    ("checked-interp", &[(CHECKS, "memory,uninit"), ("CLIFT_BACKEND", "interp")]),
     // The other front end, with its optimizer and without.
     ("clang", &[("CLIFT_FRONTEND", "clang")]),
     ("clang-unoptimized", &[("CLIFT_FRONTEND", "clang"), (OPTIONS, "-cl-opt-disable")]),
@@ -85,6 +95,9 @@ impl Way {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        if self.env.iter().any(|(name, _)| *name == CHECKS) {
+            command.env(REPORTS, scratch.join("reports"));
+        }
         Ok(command)
     }
 }
