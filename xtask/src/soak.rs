@@ -38,7 +38,12 @@ const FUZZ_TESTS: &[(&str, &str)] = &[
 
 /// Programs with sanitizers, which need a nightly compiler: the sanitizer, package and test. The standard library is not instrumented; so the
 /// thread sanitizer, which would not see its locks, is not among them.
-const SANITIZED: &[(&str, &str, &str)] = &[("address", "clift-icd", "stale"), ("address", "clift-runtime", "process")];
+const SANITIZED: &[(&str, &str, &str)] = &[
+    ("address", "clift-icd", "stale"),
+    ("address", "clift-icd", "model"),
+    ("address", "clift-icd", "lifetimes"),
+    ("address", "clift-runtime", "process"),
+];
 
 /// Runs all steps.
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -70,6 +75,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         cargo.args(["test", "--release", "-p", "clift-tests", "--test", "host", "stress"]);
         sh::run(cargo.env("CLIFT_STRESS_MS", &milliseconds))
     });
+    step("lifetimes".to_owned(), &mut || {
+        let mut cargo = sh::cargo();
+        cargo.args(["test", "--release", "-p", "clift-icd", "--test", "lifetimes"]);
+        sh::run(cargo.env("CLIFT_STRESS_MS", &milliseconds))
+    });
     step("programs".to_owned(), &mut || {
         let (library, program) = driver::build_release_with("clift-fuzz")?;
         let first = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -93,6 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 .env_remove("CARGO")
                 .env_remove("RUSTUP_TOOLCHAIN");
             cargo.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}")).env("CLIFT_FUZZ_MS", &milliseconds);
+            cargo.env("CLIFT_STRESS_MS", &milliseconds);
             // Faults of kernels are ours; memory of threads that wait for the process's end is not freed.
             sh::run(cargo.env(
                 "ASAN_OPTIONS",

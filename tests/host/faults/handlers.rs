@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::{ITEMS, Rig, child, isolated, queue_of, write_to};
 
-/// A page that the application's handler makes accessible.
-static PAGE: AtomicUsize = AtomicUsize::new(0);
+/// A page that the application's handler makes accessible; no page at first.
+static PAGE: AtomicUsize = AtomicUsize::new(usize::MAX);
 /// Number of faults that the application has handled.
 static HANDLED: AtomicUsize = AtomicUsize::new(0);
 /// The handler that the application has found when it installed its own; 0 for none.

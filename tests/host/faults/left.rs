@@ -109,11 +109,11 @@ isolated! {
     no_memory_is_left => || {
         let device = session().device_id();
         let (threads_before, code_before) = (threads(), generated_code());
-        (0..50).for_each(|_| everything_once(device));
+        (0..20).for_each(|_| everything_once(device));
         let before = resident();
-        (0..300).for_each(|_| everything_once(device));
+        (0..100).for_each(|_| everything_once(device));
         let grown = resident().saturating_sub(before);
-        assert!(grown < 3000, "{grown} KiB are left by 300 rounds");
+        assert!(grown < 2000, "{grown} KiB are left by 100 rounds");
         until_threads_are(threads_before);
         // Functions that many programs have in common are compiled once, and stay.
         assert!(generated_code() <= code_before, "generated code is left");

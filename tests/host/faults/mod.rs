@@ -185,6 +185,15 @@ impl Rig {
     }
 }
 
+/// Whether the device lacks an extension. `cargo xtask faults` sees what this prints.
+fn lacks(extension: &str) -> bool {
+    let has = session().device.extensions().expect("the extensions").split(' ').any(|name| name == extension);
+    if !has {
+        eprintln!("skipped: there is no {extension}");
+    }
+    !has
+}
+
 /// The first device of a context.
 fn device_of(context: cl_context) -> cl_device_id {
     let devices: Vec<isize> =

@@ -7,7 +7,7 @@ use opencl3::types::{cl_context, cl_int, cl_platform_id};
 
 use clift_tests::session::session;
 
-use super::{ITEMS, Rig, isolated, launch, queue_of, set, status};
+use super::{ITEMS, Rig, isolated, lacks, launch, queue_of, set, status};
 
 /// `CL_CONTEXT_TERMINATE_KHR`.
 const TERMINATE: isize = 0x2032;
@@ -35,7 +35,7 @@ fn terminate(context: cl_context) -> cl_int {
 
 /// Launches an endless kernel and terminates its context from another thread, once it runs.
 fn stops(source: &str, sizes: (usize, usize), waiting: bool) {
-    if !session().driver.is_clift {
+    if lacks("cl_khr_terminate_context") {
         return;
     }
     let (other, doomed) = (Rig::new(), rig());
@@ -93,7 +93,7 @@ isolated! {
     };
     /// Launches of other contexts run to their ends, on the same threads.
     others_are_not_stopped => || {
-        if !session().driver.is_clift {
+        if lacks("cl_khr_terminate_context") {
             return;
         }
         let other = Rig::new();
