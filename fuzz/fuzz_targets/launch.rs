@@ -3,6 +3,7 @@
 #![no_main]
 
 #[path = "../../jit/tests/import_fuzz/launches.rs"]
+#[allow(dead_code, reason = "kernel IR is damaged by a test")]
 mod launches;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

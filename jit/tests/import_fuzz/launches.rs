@@ -7,7 +7,7 @@ use clift_jit::testing::{canonicalize, launch};
 use clift_jit::{ArgKind, ModuleInput, Options, spirv};
 use clift_kir::interp::{Geometry, Interleave, InterpOptions};
 use clift_kir::testing::run::{Arg, Fill, RunCase, RunResult, compare, interpret_once};
-use clift_kir::{Imm, Module, Opcode, Type};
+use clift_kir::{Imm, Module, Opcode, Stage, Type};
 
 /// Instructions that the interpreter executes at most for a work-group; a launch that takes more is not compared.
 const FUEL: u64 = 50_000;
@@ -65,12 +65,36 @@ pub(crate) fn run(words: &[u32]) {
     }
 }
 
+/// Takes any text of the kernel IR, and runs launches of its kernels in the same way, if it is well-formed.
+pub(crate) fn run_text(text: &str, cases: &[RunCase]) {
+    let Ok(module) = clift_kir::text::parse_module(text) else { return };
+    let is_canonical = module.funcs.values().all(|func| func.stage == Stage::Canonical);
+    if !is_canonical || clift_kir::verify::module(&module).is_err() {
+        return;
+    }
+    if depends_on_addresses(&module) || claims_more(&module) || is_large(&module) {
+        return;
+    }
+    for case in cases.iter().filter(|case| module.kernel(&case.kernel).is_some()) {
+        launches(&module, case);
+    }
+}
+
+/// Whether loads claim that nothing changes their memory, which the interpreter does not check.
+fn claims_more(module: &Module) -> bool {
+    module.funcs.values().any(|func| {
+        let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+        insts.into_iter().any(|&inst| matches!(&func.dfg.inst(inst).imm, Imm::Mem(info) if info.invariant))
+    })
+}
+
 /// Runs a launch in all ways, and compares, if its result is defined.
 fn launches(module: &Module, case: &RunCase) {
     let orders = [(0, Interleave::Barriers), (2, Interleave::Accesses)];
     let mut wanted: Option<RunResult> = None;
     for (seed, interleave) in orders {
-        let options = InterpOptions { seed, interleave, fuel: FUEL, ..InterpOptions::default() };
+        let sub_group_size = case.sub_group_size;
+        let options = InterpOptions { seed, interleave, fuel: FUEL, sub_group_size, ..InterpOptions::default() };
         let Ok(result) = interpret_once(module, case, &options) else { return };
         if !result.faults.is_empty() || wanted.as_ref().is_some_and(|wanted| differ(wanted, &result).is_some()) {
             return;

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use arbitrary::{Result, Unstructured};
+use clift_kir::testing::filetest::{self, FileTest};
+use clift_kir::testing::generate::{self, Shape};
+use clift_kir::testing::run::RunCase;
 
 /// What no damaged module may take, in a debug build on a busy machine.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -35,6 +38,68 @@ fn damaged_modules_compute_the_same() {
     if std::env::var_os("CLIFT_FUZZ_MS").is_some() {
         damaged(COMPILE_LIMIT, launches::run);
     }
+}
+
+/// The same for kernel IR: random kernels and the launches of the compiler's test files, in which operands, constants and operations have
+/// been exchanged.
+#[test]
+fn damaged_kernel_ir_computes_the_same() {
+    if std::env::var_os("CLIFT_FUZZ_MS").is_none() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/kir/run");
+    let paths = filetest::files(&folder).expect("the files of jit/tests/files/kir");
+    let files = paths.iter().map(|path| FileTest::load(path).expect("a test file"));
+    let files: Vec<_> = files.map(|file| (RunCase::parse_all(&file).expect("its launches"), file.text)).collect();
+    arbtest::arbtest(|u| {
+        let (cases, mut text) = if u.arbitrary()? {
+            u.choose(&files)?.clone()
+        } else {
+            let (module, case) = generate::kernel(u.arbitrary()?, Shape::all(u.int_in_range(5..=60)?));
+            (vec![case], module.to_string())
+        };
+        for _ in 0..u.int_in_range(0..=3)? {
+            text = exchange(u, &text)?;
+        }
+        launches::run_text(&text, &cases);
+        Ok(())
+    })
+    .budget_ms(std::env::var("CLIFT_FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000));
+}
+
+/// Replaces an operand, a constant or an operation of an instruction by that of another one. What it says of types and memory stays.
+fn exchange(u: &mut Unstructured<'_>, text: &str) -> Result<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let is_inst = |line: &String| line.starts_with("    ") && line.contains(" = ");
+    let insts: Vec<usize> = (0..lines.len()).filter(|&at| is_inst(&lines[at])).collect();
+    if insts.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let (at, other) = (*u.choose(&insts)?, *u.choose(&insts)?);
+    let (mut changed, from) = (words(&lines[at]), words(&lines[other]));
+    // Four spaces, the result with its type, `=`, the operation, what it says, and operands.
+    let operation = changed.iter().position(|word| word == "=").map_or(0, |equals| equals + 1);
+    let of_other = from.iter().position(|word| word == "=").map_or(0, |equals| equals + 1);
+    let class = |word: &str| (word.starts_with('v'), word.trim_end_matches(',').parse::<i64>().is_ok());
+    // Arguments stay: at other places of the argument block there are addresses.
+    let is_arg = changed[operation] == "arg" || from[of_other] == "arg";
+    if u.ratio(1, 3)? {
+        if !is_arg {
+            changed[operation].clone_from(&from[of_other]);
+        }
+    } else if changed.len() > operation + 1 {
+        let place = u.int_in_range(operation + 1..=changed.len() - 1)?;
+        let fits = |word: &&String| class(word) == class(&changed[place]) && class(word) != (false, false);
+        let choices: Vec<&String> = from[of_other..].iter().filter(fits).collect();
+        // Numbers are those of constants only: other ones say where memory is, and how it is aligned.
+        if !choices.is_empty() && (changed[place].starts_with('v') || changed[operation] == "const") {
+            let comma = if changed[place].ends_with(',') { "," } else { "" };
+            changed[place] = format!("{}{comma}", u.choose(&choices)?.trim_end_matches(','));
+        }
+    }
+    lines[at] = changed.join(" ");
+    Ok(lines.join("\n"))
 }
 
 /// Damages modules, and hands them to `body`, which may take `limit`.
