@@ -3,6 +3,8 @@
 use clift_tests::kernel::{Case, GLOBAL, Need};
 use clift_tests::values::spread;
 
+use crate::barriers::{group, value};
+
 fn structures() -> Case {
     Case::new(
         "memory::nested_structures",
@@ -516,8 +518,42 @@ fn type_punning() -> Case {
     })
 }
 
+/// The first and the last item of a group write the elements beside those of the group, of a type with so many bytes: a place that
+/// all lanes of a pack share.
+fn halo(ty: &str, bytes: usize, component: &str) -> Case {
+    let small = |i: usize| value(i) & 15;
+    Case::new(
+        format!("memory::halo_{ty}"),
+        format!(
+            "kernel void t(global const int *a, global int *out, local {ty} *s) {{
+                int i = get_global_id(0), l = get_local_id(0), n = get_local_size(0);
+                s[l + 1] = ({ty})(a[i] & 15);
+                if (l == 0) s[0] = ({ty})((a[i] & 15) * 3);
+                if (l == n - 1) s[n + 1] = ({ty})((a[i] & 15) * 5);
+                barrier(CLK_LOCAL_MEM_FENCE);
+                out[i] = (int)s[l]{component} * 100 + (int)s[l + 2]{component};
+            }}"
+        ),
+    )
+    .input(value)
+    .expect_in(move |launch, i| {
+        let group = group(launch, i);
+        let left = if i == group.start { small(i) * 3 } else { small(i - 1) };
+        let right = if i + 1 == group.end { small(i) * 5 } else { small(i + 1) };
+        left * 100 + right
+    })
+    .local_memory(move |launch| (launch.local_x() + 2) * bytes)
+    .stated_local()
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
+        halo("char", 1, ""),
+        halo("short", 2, ""),
+        halo("int", 4, ""),
+        halo("float", 4, ""),
+        halo("long", 8, ""),
+        halo("float4", 16, ".x"),
         type_punning(),
         misaligned_source(),
         structures(),

@@ -11,6 +11,7 @@ mod index_widening;
 mod perlane;
 mod records;
 mod rows;
+mod shared_places;
 mod single_item_groups;
 mod spin_loops;
 mod superwords;

@@ -481,6 +481,13 @@ impl Widener<'_> {
                 let value = self.lane(value, self.width - 1);
                 self.at().store(place, value, mem);
             }
+            Pattern::Same(place)
+                if let Some(mask) = mask
+                    && !mem.volatile
+                    && !ty.is_ptr() =>
+            {
+                self.store_last(place, value, mem, mask)
+            }
             Pattern::Records(records) if records.step == ty.lanes() => {
                 self.store_records(records, value, element, mask)
             }
@@ -526,6 +533,26 @@ impl Widener<'_> {
                 }
             }
         }
+    }
+
+    /// Stores the value of the last active lane. The block is executed only if a lane is active.
+    fn store_last(&mut self, place: Value, value: Value, mem: MemInfo, mask: Value) {
+        let packs = self.packs(value);
+        let mut b = self.at();
+        let bits = b.mask_bits(mask);
+        let zeros = b.int1(Opcode::Clz, bits);
+        let highest = b.iconst(Type::I64, 63);
+        let last = b.int2(Opcode::Xor, highest, zeros);
+        let last = b.int_resize(last, Elem::I32, false);
+        let components: Packs = packs
+            .iter()
+            .map(|&pack| {
+                let ty = b.ty(pack).lane();
+                b.value(Opcode::ExtractDyn, &[pack, last], Imm::None, ty)
+            })
+            .collect();
+        let value = b.vec(&components);
+        b.store(place, value, mem);
     }
 
     /// Stores to an address per lane.
