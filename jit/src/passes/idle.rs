@@ -52,22 +52,28 @@ impl<'a> Truths<'a> {
         let inst = self.func.dfg.def_inst(value)?;
         let data = self.func.dfg.inst(inst);
         let mut of = |number: usize| self.get(data.args[number], depth - 1);
-        let truth = match data.op {
-            Opcode::And => match (of(0), of(1)) {
+        let truth = if data.op == Opcode::And {
+            match (of(0), of(1)) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), other) | (other, Some(true)) => other,
                 (None, None) => None,
-            },
-            Opcode::Or => match (of(0), of(1)) {
+            }
+        } else if data.op == Opcode::Or {
+            match (of(0), of(1)) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), other) | (other, Some(false)) => other,
                 (None, None) => None,
-            },
-            Opcode::Xor => of(0).zip(of(1)).map(|(a, b)| a != b),
-            Opcode::Not => of(0).map(|truth| !truth),
-            Opcode::Splat | Opcode::Any | Opcode::All => of(0),
-            Opcode::Icmp => (self.compared)(inst),
-            _ => None,
+            }
+        } else if data.op == Opcode::Xor {
+            of(0).zip(of(1)).map(|(a, b)| a != b)
+        } else if data.op == Opcode::Not {
+            of(0).map(|truth| !truth)
+        } else if matches!(data.op, Opcode::Splat | Opcode::Any | Opcode::All) {
+            of(0)
+        } else if data.op == Opcode::Icmp {
+            (self.compared)(inst)
+        } else {
+            None
         };
         self.known.insert(value, truth);
         truth
@@ -158,12 +164,13 @@ impl<'a> LoopView<'a> {
             }
             let Some(inst) = self.inst_of(value) else { continue };
             let data = self.func.dfg.inst(inst);
-            match data.op {
-                Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not | Opcode::Splat | Opcode::Any | Opcode::All => {
-                    stack.extend(data.args.iter().rev());
-                }
-                Opcode::Icmp => terms.comparisons.push(inst),
-                _ => {}
+            if matches!(
+                data.op,
+                Opcode::And | Opcode::Or | Opcode::Xor | Opcode::Not | Opcode::Splat | Opcode::Any | Opcode::All
+            ) {
+                stack.extend(data.args.iter().rev());
+            } else if data.op == Opcode::Icmp {
+                terms.comparisons.push(inst);
             }
         }
     }

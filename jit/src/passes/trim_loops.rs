@@ -278,10 +278,13 @@ fn step_of(view: &LoopView<'_>, counter: Counter, value: Value, depth: u32) -> O
     let data = view.func.dfg.inst(view.inst_of(value)?);
     let depth = depth.checked_sub(1)?;
     let of = |number: usize| step_of(view, counter, data.args[number], depth);
-    match data.op {
-        Opcode::Iadd => of(0)?.checked_add(of(1)?),
-        Opcode::Isub => of(0)?.checked_sub(of(1)?),
-        Opcode::Itrunc => of(0),
-        _ => None,
+    if data.op == Opcode::Iadd {
+        of(0)?.checked_add(of(1)?)
+    } else if data.op == Opcode::Isub {
+        of(0)?.checked_sub(of(1)?)
+    } else if data.op == Opcode::Itrunc {
+        of(0)
+    } else {
+        None
     }
 }

@@ -100,3 +100,41 @@ fn counters_change_after_their_last_use_and_keep_their_register() {
                 b3:\nret";
     assert_eq!(mnemonics(body), "mov mov cmp jge mov lea cmp jne");
 }
+
+#[test]
+fn joined_comparisons_are_branches_unless_data_decide_several() {
+    let ends = "branch v6, b1, b2\nb1:\nstore align 4 v0, v2\nret\nb2:\nret";
+    for op in ["and", "or"] {
+        let body = format!(
+            "v9: i32 = const 5\nv4: b1 = icmp slt v2, v3\nv5: b1 = icmp sgt v2, v9\nv6: b1 = {op} v4, v5\n{ends}"
+        );
+        assert_eq!(mnemonics(&body).matches("cmp j").count(), 2, "{:?}", code(&body));
+        let body = format!(
+            "v7: i32 = load align 4 v0\nv8: i32 = load align 4 v1\nv4: b1 = icmp slt v7, v3\nv5: b1 = icmp sgt v8, v2\n\
+             v6: b1 = {op} v4, v5\n{ends}"
+        );
+        assert_eq!(mnemonics(&body).matches("set").count(), 2, "{:?}", code(&body));
+    }
+}
+
+/// A loop that uses more values than there are registers, once each.
+#[test]
+fn loops_do_not_store_what_they_have_loaded() {
+    let each = |line: &dyn Fn(usize) -> String| (0..20).map(line).collect::<Vec<_>>().join("\n");
+    let values = each(&|n| format!("v{}: i32 = const {n}\nv{}: i32 = imul v2, v{}", 10 + n, 40 + n, 10 + n));
+    let places = each(&|n| {
+        format!("v{}: ptr(global) = addr scale 4 disp {n} v0, v7\nstore align 1 v{}, v{}", 70 + n, 70 + n, 40 + n)
+    });
+    let body = format!(
+        "v4: i64 = const 0\nv5: i64 = const 1\nv6: i64 = const 100\n{values}\njump b1(v4)\nb1(v7: i64):\n{places}\n\
+         v8: i64 = iadd v7, v5\nv9: b1 = icmp ne v8, v6\nbranch v9, b1(v8), b2\nb2:\nret"
+    );
+    let code = code(&body);
+    let mut stored: Vec<&str> =
+        code.iter().filter_map(|text| text.strip_prefix("mov [rsp")?.split(',').next()).collect();
+    let all = stored.len();
+    assert!(all > 0, "{code:?}");
+    stored.sort_unstable();
+    stored.dedup();
+    assert_eq!(stored.len(), all, "{code:?}");
+}
