@@ -55,8 +55,8 @@ pub(crate) type Tests = SmallVec<[Test; 3]>;
 pub(crate) enum Test {
     /// A comparison.
     Check(Check),
-    /// The comparison of a value with a uniform bound has the same result in the first and in the last lane, whose value is
-    /// larger by `reach`.
+    /// The comparison of a value with a uniform bound has the same result in all lanes: the bound is not among their values, of which
+    /// the last lane's is larger by `reach` than the first one's.
     SameComparison { cond: IntCond, value: Value, reach: i64, bound: Value },
     /// A condition, the same in all lanes, is true or false.
     Is { condition: Value, is: bool },
