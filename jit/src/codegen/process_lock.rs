@@ -1,4 +1,4 @@
-//! Locks of what the process has once: the map of generated code, and what tools are told of it.
+//! Locks of process-wide state: the map of generated code, and the files and lists that debuggers and profilers read.
 //!
 //! A thread that forks holds all of them meanwhile ([`lock_for_fork`]), so that none is locked forever in the child. They are the standard
 //! library's, because threads that wait for these leave nothing behind in the child.
