@@ -71,15 +71,14 @@ pub(crate) fn of(func: &Function, machine: &Machine) -> PackCost {
     let scatters = insts.any(|&inst| matches!(func.dfg.inst(inst).op, Opcode::Gather | Opcode::Scatter));
     let model = Model { func, machine, uses: UseCounts::new(func), barrier: if scatters { 0.0 } else { BARRIER } };
     let depth = |block: Block| loops.depth(block).min(MAX_DEPTH);
+    let warm = || cfg.rpo().iter().copied().filter(|&block| !func.layout.is_cold(block));
     let mut throughput = 0.0;
-    for &block in cfg.rpo() {
-        if !func.layout.is_cold(block) {
-            let own: f64 = func.layout.insts(block).iter().map(|&inst| model.inst(inst)).sum();
-            throughput += own * ITERATIONS.powi(depth(block) as i32);
-        }
+    for block in warm() {
+        let own: f64 = func.layout.insts(block).iter().map(|&inst| model.inst(inst)).sum();
+        throughput += own * ITERATIONS.powi(depth(block) as i32);
     }
-    let deepest = cfg.rpo().iter().map(|&block| depth(block)).max().unwrap_or(0);
-    let hot: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| depth(block) == deepest).collect();
+    let deepest = warm().map(depth).max().unwrap_or(0);
+    let hot: Vec<Block> = warm().filter(|&block| depth(block) == deepest).collect();
     let liveness = Liveness::of(func, &cfg, |value| model.registers(value) > 0, |_| true);
     let most = hot.iter().map(|&block| model.pressure(&cfg, &liveness, block)).max().unwrap_or(0);
     PackCost { throughput, fits: most + SPARE <= machine.registers }

@@ -116,7 +116,18 @@ b9(v92: i32):
     );
     let code = two_rows(&module);
     let cold = code.layout.blocks().iter().filter(|&&block| code.layout.is_cold(block)).count();
-    assert!(cold > 0, "the copies for each row are cold\n{code}");
+    assert!(cold > 0, "the paths for one row after the other are cold\n{code}");
+    // A loop over the rows has the paths once, however many rows there are.
+    let of_rows = |rows: u32| {
+        let options = Options { width: Some(8), rows: Some(rows), ..Options::default() };
+        let made = make_all(&module, &options, Growth::default());
+        assert_eq!(made.report.rows, Some(rows), "{module}");
+        let code = made.packed.and_then(|packed| packed.widened).expect("packs of eight lanes");
+        let cold = code.layout.blocks().iter().filter(|&&block| code.layout.is_cold(block));
+        cold.flat_map(|&block| code.layout.insts(block)).count()
+    };
+    let (two, four) = (of_rows(2), of_rows(4));
+    assert!(four <= two + 4, "{two} and {four} instructions of cold blocks");
 }
 
 #[test]

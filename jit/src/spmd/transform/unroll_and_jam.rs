@@ -14,17 +14,17 @@
 //! Runs on the code of a pack, whose control flow the lanes share. [`dependence`] finds the values that depend on the row. Where a
 //! branch does, the rows may take different paths:
 //!
-//! - The blocks up to where the paths meet again are copied for each row, one after the other.
+//! - The blocks up to where the paths meet again are executed for one row after the other ([`row_by_row`]).
 //! - If they are much of the kernel, and the condition is for borders, as in `if (y < height)`, they are there once more for all rows
-//!   together, and a test chooses. Most often the rows agree, so the copies for each row are cold.
+//!   together, and a test chooses. Most often the rows agree, so the blocks for one row after the other are cold.
 //!
 //! Deliberately not here: whether a kernel gains ([`crate::spmd::cost::rows`]), and the loop over rows, which
 //! [`loops`](crate::spmd::workgroup::loops) makes with the step that the caller asks for. Groups whose rows are not a multiple of
 //! it are executed row by row.
 
 mod dependence;
+mod row_by_row;
 
-use clift_kir::clone::Cloner;
 use clift_kir::ops::QueryOp;
 use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, InstData, IntCond, Opcode, Slot, Type, Value};
 use cranelift_entity::SecondaryMap;
@@ -32,7 +32,7 @@ use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use self::dependence::{DivergentPaths, RowDependence};
+use self::dependence::{RowDependence, asked_lanes};
 use crate::spmd::class::{Class, class};
 
 /// Bits of the global id of the last row of groups whose rows are executed together.
@@ -121,6 +121,18 @@ pub(crate) fn run(func: &Function, rows: u32) -> Option<Function> {
     Some(jam.function())
 }
 
+/// What a query gives in a row, from what it gives in the first one.
+fn number_of(b: &mut Builder<'_>, first: Value, row: Value, step: RowStep) -> Value {
+    let distance = match step {
+        RowStep::One => row,
+        RowStep::Query(size) => {
+            let size = b.query(size, 0);
+            b.int2(Opcode::Imul, size, row)
+        }
+    };
+    b.int2(Opcode::Iadd, first, distance)
+}
+
 /// A value by row; a single one if it does not depend on the row.
 type ByRow = SmallVec<[Value; 4]>;
 
@@ -162,11 +174,14 @@ impl Jam<'_> {
         if self.dependence.depends(value) { self.rows } else { 1 }
     }
 
+    /// Whether a value differs from row to row in the block that is being copied.
+    fn differs(&self, value: Value) -> bool {
+        self.values[value].len() > 1 && !self.equal_here.contains(&value)
+    }
+
     /// What a value is in a row.
     fn in_row(&self, value: Value, row: u32) -> Value {
-        let by_row = &self.values[value];
-        let shared = by_row.len() == 1 || self.equal_here.contains(&value);
-        by_row[if shared { 0 } else { row as usize }]
+        self.values[value][if self.differs(value) { row as usize } else { 0 }]
     }
 
     fn together(&self, block: Block) -> Block {
@@ -248,14 +263,7 @@ impl Jam<'_> {
         let ty = self.to.dfg.ty(first);
         let mut b = Builder::at_end(&mut self.to, at);
         let row = b.iconst(ty, row.into());
-        let distance = match step {
-            RowStep::One => row,
-            RowStep::Query(size) => {
-                let size = b.query(size, 0);
-                b.int2(Opcode::Imul, size, row)
-            }
-        };
-        b.int2(Opcode::Iadd, first, distance)
+        number_of(&mut b, first, row, step)
     }
 
     /// Copies the end of a block for all rows together.
@@ -277,17 +285,15 @@ impl Jam<'_> {
             self.to.layout.set_cold(disagree);
             at = disagree;
         }
-        self.row_by_row(at, block, inst, &paths);
+        self.row_by_row(at, (block, inst), &paths);
     }
 
     /// Whether rows disagree about a condition. Where it asks for active lanes, the masks are compared: in the paths that follow, all
     /// rows can use that of the first one.
     fn disagreement(&mut self, at: Block, number: usize, condition: Value) -> Value {
-        let from = &self.from.dfg;
-        let mask = from.def_inst(condition).map(|inst| from.inst(inst)).filter(|data| data.op == Opcode::Any);
-        let mask = mask.map(|data| data.args[0]).filter(|&mask| self.values[mask].len() > 1);
-        let compared = mask.unwrap_or(condition);
-        self.equal.extend(mask.map(|mask| (number, mask)));
+        let masks = asked_lanes(self.from, condition);
+        self.equal.extend(masks.iter().map(|&mask| (number, mask)));
+        let compared = masks.last().copied().unwrap_or(condition);
         let by_row = self.values[compared].clone();
         let mut b = Builder::at_end(&mut self.to, at);
         let differ = |b: &mut Builder<'_>, other: Value| match b.ty(other).is_bool() {
@@ -318,64 +324,5 @@ impl Jam<'_> {
         let mut b = Builder::at_end(&mut self.to, at);
         b.set_loc(self.from.locs[inst]);
         b.inst(data.op, &data.args, data.imm, &[]);
-    }
-
-    /// Copies divergent paths for one row after the other.
-    fn row_by_row(&mut self, mut at: Block, block: Block, inst: Inst, paths: &DivergentPaths) {
-        let params = self.from.dfg.params(paths.join).to_vec();
-        let mut joined: Vec<Vec<Value>> = Vec::new();
-        for row in 0..self.rows {
-            let join = self.to.dfg.make_block();
-            let types = params.iter().map(|&param| self.from.dfg.ty(param));
-            joined.push(types.map(|ty| self.to.dfg.append_param(join, ty)).collect());
-            let mut cloner = Cloner::of(self.from);
-            cloner.set_block(paths.join, join);
-            for (&slot, by_row) in &self.slots {
-                cloner.set_slot(slot, by_row[row as usize]);
-            }
-            let copies: Vec<Block> = paths.blocks.iter().map(|&from| cloner.copy_block(&mut self.to, from)).collect();
-            let blocks = std::iter::once((block, at)).chain(paths.blocks.iter().copied().zip(copies));
-            for (from, copy) in blocks {
-                let insts = if from == block { std::slice::from_ref(&inst) } else { self.from.layout.insts(from) };
-                if from != block {
-                    self.to.layout.append_block(copy);
-                    if paths.together {
-                        self.to.layout.set_cold(copy);
-                    }
-                }
-                for &inst in insts {
-                    self.copy_in_row(&mut cloner, copy, inst, row, paths);
-                }
-            }
-            cloner.finish(&mut self.to);
-            self.to.layout.append_block(join);
-            if paths.together {
-                self.to.layout.set_cold(join);
-            }
-            at = join;
-        }
-        let args = params
-            .iter()
-            .enumerate()
-            .flat_map(|(place, &param)| joined[..self.copies(param) as usize].iter().map(move |of_row| of_row[place]));
-        let args: Vec<Value> = args.collect();
-        let join = self.together(paths.join);
-        Builder::at_end(&mut self.to, at).jump(join, &args);
-    }
-
-    /// Copies an instruction of divergent paths for one row.
-    fn copy_in_row(&mut self, cloner: &mut Cloner<'_>, at: Block, inst: Inst, row: u32, paths: &DivergentPaths) {
-        let from = self.from;
-        from.dfg.for_each_use(inst, |value| {
-            if cloner.value(value).is_none() && !paths.defines(from, value) {
-                cloner.set_value(value, self.in_row(value, row));
-            }
-        });
-        let copy = cloner.append(&mut self.to, at, inst);
-        if let (1.., Some(step)) = (row, row_step(from, inst)) {
-            let first = self.to.dfg.result(copy);
-            let value = self.number(at, first, row, step);
-            cloner.set_value(from.dfg.result(inst), value);
-        }
     }
 }

@@ -4,6 +4,7 @@ use clift_kir::analysis::{Cfg, DomTree};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Effects, Function, Imm, Inst, IntCond, MemInfo, Opcode, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
+use smallvec::SmallVec;
 
 use super::{FEW, MUCH, row_step};
 use crate::spmd::class::{Class, class};
@@ -58,8 +59,9 @@ pub(super) struct DivergentPaths {
     pub(super) blocks: Vec<Block>,
     /// Where they meet.
     pub(super) join: Block,
-    /// Whether they begin before a loop that rows leave after different numbers of iterations, not with the branch.
-    is_loop: bool,
+    /// Other blocks of them that end in a branch whose condition depends on the row, and from where there is no way of their own to
+    /// the block where they meet: those of a loop that rows leave after different numbers of iterations, for example.
+    inner: Vec<Block>,
     /// Whether the blocks are also there for all rows together.
     pub(super) together: bool,
 }
@@ -120,6 +122,17 @@ impl RowDependence {
     }
 }
 
+/// The mask of which a condition asks whether any or all of its lanes are active; if that is the negation of another one, that as
+/// well, and so on. All rows that agree about the last one agree about the others.
+pub(super) fn asked_lanes(func: &Function, condition: Value) -> SmallVec<[Value; 2]> {
+    let operand = |value: Value, ops: &[Opcode]| {
+        let data = func.dfg.inst(func.dfg.def_inst(value)?);
+        ops.contains(&data.op).then(|| data.args[0])
+    };
+    std::iter::successors(operand(condition, &[Opcode::Any, Opcode::All]), |&mask| operand(mask, &[Opcode::Not]))
+        .collect()
+}
+
 fn is_once(values: &EntitySet<Value>, func: &Function, inst: Inst) -> bool {
     match times(func, inst) {
         Some(Times::Once) => true,
@@ -160,12 +173,12 @@ impl Search<'_> {
             }
             let last = func.layout.terminator(block)?;
             let divergent = func.dfg.inst(last).args.iter().any(|&arg| self.values.contains(arg));
-            let is_found = |paths: &DivergentPaths| paths.at == block || paths.is_loop && paths.blocks.contains(&block);
+            let is_found = |paths: &DivergentPaths| paths.at == block || paths.inner.contains(&block);
             if divergent && !self.found.iter().any(is_found) {
                 let paths = self.paths_around(block)?;
                 changed = true;
                 match self.found.iter_mut().find(|other| other.at == paths.at) {
-                    Some(other) => other.is_loop = true,
+                    Some(other) => other.inner.push(block),
                     None => self.found.push(paths),
                 }
             }
@@ -190,7 +203,8 @@ impl Search<'_> {
             if let Some(paths) = self.paths_from(at)
                 && (at == branch || paths.blocks.contains(&branch))
             {
-                return Some(DivergentPaths { is_loop: at != branch, ..paths });
+                let inner = if at == branch { Vec::new() } else { vec![branch] };
+                return Some(DivergentPaths { inner, ..paths });
             }
             at = self.dom.parent(at)?;
         }
@@ -213,7 +227,7 @@ impl Search<'_> {
             work.extend(self.cfg.succs(block));
         }
         let blocks = self.cfg.rpo().iter().copied().filter(|&block| inside.contains(block)).collect();
-        Some(DivergentPaths { at, blocks, join, is_loop: false, together: false })
+        Some(DivergentPaths { at, blocks, join, inner: Vec::new(), together: false })
     }
 
     /// What the block where paths meet gets depends on the row, if they compute it, or if it is not the same from all of them.
@@ -257,6 +271,16 @@ impl Search<'_> {
         true
     }
 
+    /// Whether rows that agree about the lanes for which a branch asks agree about another branch, which asks for the same lanes.
+    fn follows(&self, at: Block, inner: Block) -> bool {
+        let mask = |block: Block| {
+            let last = self.func.layout.terminator(block)?;
+            let &[condition] = self.func.dfg.inst(last).args.as_slice() else { return None };
+            asked_lanes(self.func, condition).last().copied()
+        };
+        mask(at).is_some() && mask(at) == mask(inner)
+    }
+
     /// Decides which paths are there for all rows together.
     fn finish(mut self) -> Option<RowDependence> {
         let func = self.func;
@@ -266,7 +290,8 @@ impl Search<'_> {
         let mut found = std::mem::take(&mut self.found);
         for paths in &mut found {
             let own = count(&paths.blocks);
-            paths.together = !paths.is_loop && own > FEW && own > all / MUCH && self.is_border_test(paths.at);
+            let agree = paths.inner.iter().all(|&inner| self.follows(paths.at, inner));
+            paths.together = agree && own > FEW && own > all / MUCH && self.is_border_test(paths.at);
             if !paths.together {
                 only_by_row.extend(paths.blocks.iter().copied());
             }
