@@ -105,22 +105,6 @@ impl Legalizer<'_> {
         }
     }
 
-    /// Addresses as vectors. Each part has as many lanes as fit for both the addresses and the elements.
-    fn address_parts(&mut self, pointers: Value, ty: Type) -> SplitValue {
-        let split = self.get(pointers);
-        let chunk = self.caps.part_lanes(split.ty).min(self.caps.part_lanes(ty));
-        let vector = match self.pointer_vector(pointers) {
-            Some(bits) => {
-                let bits = self.regroup(&bits, chunk);
-                let part = Type::vector(split.ty.elem, chunk);
-                let parts = bits.parts.iter().map(|&bits| self.at().cast(Opcode::IntToPtr, bits, part)).collect();
-                return SplitValue { ty: split.ty, chunk, parts };
-            }
-            None => split,
-        };
-        self.regroup(&vector, chunk)
-    }
-
     pub(super) fn gather_natively(
         &mut self,
         inst: Inst,

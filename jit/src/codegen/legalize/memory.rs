@@ -52,6 +52,16 @@ impl Legalizer<'_> {
     fn addr_lanes(&mut self, inst: Inst) -> Vec<Value> {
         let data = self.old.dfg.inst(inst);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
+        if let (&Imm::Addr { scale, disp }, &[base, index]) = (&data.imm, data.args.as_slice())
+            && let Some(offsets) = self.scaled_lanes(index, scale)
+        {
+            let bases = self.address_lanes(base, ty.lanes());
+            return bases
+                .iter()
+                .zip(offsets)
+                .map(|(&base, offset)| self.at().addr(base, Some(offset), 1, disp))
+                .collect();
+        }
         let lanes: Vec<SmallVec<[Value; 8]>> =
             data.args.iter().map(|&arg| self.address_lanes(arg, ty.lanes())).collect();
         (0..ty.lanes() as usize)

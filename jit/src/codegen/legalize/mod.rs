@@ -22,6 +22,7 @@
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`]) and general optimizations.
 
+mod address_vectors;
 mod arith;
 mod atomic;
 mod control;
@@ -140,6 +141,7 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
         gathered: if forwards { forwarding::gathered(func) } else { FxHashSet::default() },
         updates: if forwards { forwarding::updates(func) } else { FxHashMap::default() },
         private_addresses: FxHashMap::default(),
+        scaled_indices: FxHashMap::default(),
         private_lanes: VecDeque::new(),
         halves: FxHashMap::default(),
     };
@@ -170,6 +172,8 @@ struct Legalizer<'a> {
     updates: FxHashMap<Inst, Inst>,
     /// By vector of addresses of the old function in private variables: the addresses as vectors of integers.
     private_addresses: FxHashMap<Value, SplitValue>,
+    /// The last products of vectors of indices and sizes of records.
+    scaled_indices: FxHashMap<(Value, u64), address_vectors::ScaledIndex>,
     /// The addresses of scattered accesses to private variables that are on the stack.
     private_lanes: VecDeque<forwarding::StoredAddresses>,
     /// Lanes of values of the old function that shuffles of the same block have extracted: their distance and the first one.
