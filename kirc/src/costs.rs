@@ -130,7 +130,7 @@ pub(crate) fn all(out: &mut impl Write) -> Result<()> {
     row(out, "call", THROUGHPUTS.call, call)?;
     row(out, "atomic", THROUGHPUTS.atomic, instructions(throughput(Elem::I32, 1, atomic_add))?)?;
     let gather = instructions(throughput(Elem::I32, LANES, gathered))?;
-    row(out, "scattered: loads, a lane", THROUGHPUTS.scattered, gather / f64::from(LANES))?;
+    row(out, "gathered: a lane", THROUGHPUTS.gathered, gather / f64::from(LANES))?;
     let scatter = instructions(throughput(Elem::I32, LANES, scattered))?;
     row(out, "scattered: stores, a lane", THROUGHPUTS.scattered, scatter / f64::from(LANES))?;
     let one = |piece| Measurement { lanes: 1, iterations: UNPREDICTABLE, ..latency(Elem::I32, piece) };

@@ -77,7 +77,8 @@ impl VectorCaps {
         if self.register_bits == 0 {
             return Machine::COMMON;
         }
-        Machine { register_bits: self.register_bits, registers: self.registers }
+        let gathers = self.scattered.gathers && (self.native)(Opcode::Gather, &Imm::None, Elem::I32, Elem::I32);
+        Machine { register_bits: self.register_bits, registers: self.registers, gathers }
     }
 
     /// Lanes of the parts that a value is split into: as many as a register has, fewer if the value has fewer (rounded up to a

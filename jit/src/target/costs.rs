@@ -52,6 +52,9 @@ pub struct Throughputs {
     /// Extracting or inserting a lane, and an access with it. uops.info: `VEXTRACTI32X4`, `VPEXTRD` and a load, 2 to 3. EMR, for
     /// a lane of a gather 1, of a scatter 2.
     pub scattered: f64,
+    /// A lane of a gather, where that is faster than a load for each lane. uops.info, Alder Lake: `VPGATHERQQ` 5 cycles for 8 lanes, which are
+    /// 10 vector instructions. EMR: 1.
+    pub gathered: f64,
     /// A scalar access that misses the first-level cache in each iteration, while a pack's lanes share lines. Zen 4, copies of
     /// elements in steps of 16 KiB: 20 cycles for each access beyond those of the pack; less where lines fit the second-level cache.
     pub missed_line: f64,
@@ -80,6 +83,7 @@ pub const THROUGHPUTS: Throughputs = Throughputs {
     call: 40.0,
     atomic: 8.0,
     scattered: 2.5,
+    gathered: 1.25,
     missed_line: 8.0,
     unsure_branch: 4.0,
     any_lane_test: 3.0,

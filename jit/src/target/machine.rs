@@ -7,11 +7,13 @@ pub struct Machine {
     pub register_bits: u32,
     /// Vector registers.
     pub registers: u32,
+    /// Whether a gather is faster than a load for each lane.
+    pub gathers: bool,
 }
 
 impl Machine {
     /// Registers of 128 bits, as every machine has them.
-    pub const COMMON: Machine = Machine { register_bits: 128, registers: 16 };
+    pub const COMMON: Machine = Machine { register_bits: 128, registers: 16, gathers: false };
 
     /// Instructions on vectors that begin in one cycle: of the longest ones fewer.
     pub(crate) fn ports(&self) -> f64 {

@@ -53,7 +53,7 @@ impl Legalizer<'_> {
         let data = self.old.dfg.inst(inst);
         let ty = self.old.dfg.ty(self.old.dfg.result(inst));
         if let (&Imm::Addr { scale, disp }, &[base, index]) = (&data.imm, data.args.as_slice())
-            && let Some(offsets) = self.scaled_lanes(index, scale)
+            && let Some(offsets) = self.scaled_lanes(inst, index, scale)
         {
             let bases = self.address_lanes(base, ty.lanes());
             return bases

@@ -142,6 +142,7 @@ pub(crate) fn run(func: &Function, caps: &VectorCaps) -> Function {
         updates: if forwards { forwarding::updates(func) } else { FxHashMap::default() },
         private_addresses: FxHashMap::default(),
         scaled_indices: FxHashMap::default(),
+        fields: address_vectors::fields(func),
         private_lanes: VecDeque::new(),
         halves: FxHashMap::default(),
     };
@@ -174,6 +175,8 @@ struct Legalizer<'a> {
     private_addresses: FxHashMap<Value, SplitValue>,
     /// The last products of vectors of indices and sizes of records.
     scaled_indices: FxHashMap<(Value, u64), address_vectors::ScaledIndex>,
+    /// How many vectors of addresses a block computes from a vector of indices and a size of records.
+    fields: FxHashMap<(Block, Value, u64), u32>,
     /// The addresses of scattered accesses to private variables that are on the stack.
     private_lanes: VecDeque<forwarding::StoredAddresses>,
     /// Lanes of values of the old function that shuffles of the same block have extracted: their distance and the first one.

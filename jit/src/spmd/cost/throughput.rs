@@ -9,9 +9,11 @@ use std::iter;
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::guards::{SENT_AWAY, guards};
 use super::locality::Locality;
 use crate::passes::trip_count;
 use crate::spmd::analysis::divergence::Divergence;
@@ -58,6 +60,8 @@ const COHERENT: f64 = 0.5;
 /// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
 /// elements.
 const UNUSUAL: f64 = 0.005;
+/// The share of work-items that take a cold path by themselves: those whose arguments of a function are far from the usual ones.
+const UNUSUAL_ITEMS: f64 = 0.001;
 
 /// Estimates the costs of a kernel.
 pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
@@ -77,21 +81,20 @@ pub(crate) fn estimate_long(
     let interleaved = Interleaved::new(&normal.func, &plan.order, divergence);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
-    let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal));
+    let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal, divergence));
     let lanes = f64::from(lanes);
     let longest = plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id))).collect();
     let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, longest };
     let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
-    // The probability that a lane executes a block of the pack's path.
-    let mut share: SecondaryMap<Block, f64> = SecondaryMap::new();
+    let mut reached: SecondaryMap<Block, Reached> = SecondaryMap::new();
     let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0, scattered_insts: 0.0 };
     for &block in &plan.order {
-        let own = model.lane_share(block, &share, &plan);
-        share[block] = own;
+        reached[block] = model.reached(block, &reached, &plan);
+        let Reached { items: own, .. } = reached[block];
         let frequency = frequencies.of(normal, block);
         let divergence_factor = model.divergence_factor(block);
-        let executed = COHERENT * own + (1.0 - COHERENT) * (own * model.lanes).min(1.0);
+        let executed = reached[block].executed(model.lanes);
         let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
         for &inst in normal.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
@@ -237,74 +240,104 @@ struct ThroughputModel<'a> {
 }
 
 /// What the targets of a branch say about it. Switches may have many, so that this is found once.
+/// How often a block is reached.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reached {
+    /// The share of packs that may reach it.
+    packs: f64,
+    /// The share of work-items that do.
+    items: f64,
+}
+
+impl Reached {
+    /// The share of packs of which a lane reaches the block.
+    fn executed(self, lanes: f64) -> f64 {
+        let of_lanes = if self.packs > 0.0 { self.items / self.packs } else { 0.0 };
+        self.packs * (COHERENT * of_lanes + (1.0 - COHERENT) * (of_lanes * lanes).min(1.0))
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct BranchFacts {
     has_cold_target: bool,
     /// Whether it decides about another iteration rather than between paths.
     is_loop_exit: bool,
+    /// Where it sends work-items away to, if it is a guard.
+    away: PackedOption<Block>,
 }
 
-fn branches(normal: &NormalForm) -> SecondaryMap<Block, BranchFacts> {
+fn branches(normal: &NormalForm, divergence: &Divergence) -> SecondaryMap<Block, BranchFacts> {
     let NormalForm { func, cfg, loops, .. } = normal;
     let mut facts: SecondaryMap<Block, BranchFacts> = SecondaryMap::new();
+    let guards = guards(normal, divergence);
     for &block in cfg.rpo() {
         let leaves = |id| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ));
         facts[block] = BranchFacts {
             has_cold_target: cfg.succs(block).iter().any(|&succ| func.layout.is_cold(succ)),
             is_loop_exit: loops.innermost(block).is_some_and(leaves),
+            away: guards.get(&block).copied().into(),
         };
     }
     facts
 }
 
 impl ThroughputModel<'_> {
-    fn lane_share(&self, block: Block, share: &SecondaryMap<Block, f64>, plan: &LinearizationPlan) -> f64 {
-        let cfg = &self.normal.cfg;
-        let mut sum: f64 = 0.0;
-        for &pred in cfg.preds(block) {
-            if plan.latches[pred].is_some() {
-                continue;
-            }
-            let BranchFacts { has_cold_target, is_loop_exit } = self.branches[pred];
-            let paths = if self.divergence.diverges(pred) && !is_loop_exit && !has_cold_target {
-                cfg.succs(pred).len() as f64
-            } else {
-                1.0
-            };
-            sum += share[pred] / paths * self.edge_probability(pred, block);
+    /// How many packs and work-items reach a block.
+    fn reached(&self, block: Block, reached: &SecondaryMap<Block, Reached>, plan: &LinearizationPlan) -> Reached {
+        let NormalForm { cfg, dom, .. } = self.normal;
+        let mut sum = Reached { packs: 0.0, items: 0.0 };
+        for &pred in cfg.preds(block).iter().filter(|&&pred| plan.latches[pred].is_none()) {
+            let edge = self.edge(pred, block);
+            sum.packs += reached[pred].packs * edge.packs;
+            sum.items += reached[pred].items * edge.items;
         }
-        if cfg.preds(block).is_empty() { 1.0 } else { sum.min(1.0) }
+        // All targets of branches that lanes take together count fully: where the paths meet again, as the branch does.
+        match dom.parent(block) {
+            Some(at) => Reached { packs: sum.packs.min(reached[at].packs), items: sum.items.min(reached[at].items) },
+            None => Reached { packs: 1.0, items: 1.0 },
+        }
     }
 
-    /// The probability of an edge for a pack, where assumptions are tested or functions have code for cold cases.
-    fn edge_probability(&self, from: Block, to: Block) -> f64 {
+    /// The shares of packs, and of work-items, that go from a block to one of its targets.
+    fn edge(&self, from: Block, to: Block) -> Reached {
         let func = &self.normal.func;
-        let share = self.lanes * UNUSUAL;
+        let BranchFacts { has_cold_target, is_loop_exit, away } = self.branches[from];
+        let diverges = self.divergence.diverges(from);
         let reports = |&inst: &Inst| func.dfg.inst(inst).op == Opcode::Check;
         if func.layout.is_cold(from) {
-            1.0
+            Reached { packs: 1.0, items: 1.0 }
         } else if func.layout.is_cold(to) && func.layout.insts(to).iter().any(reports) {
             // Bugs are not expected.
-            0.0
-        } else if func.layout.is_cold(to) {
-            share
-        } else if self.branches[from].has_cold_target {
-            1.0 - share
+            Reached { packs: 0.0, items: 0.0 }
+        } else if has_cold_target {
+            // Where assumptions are tested, packs take one of the paths, otherwise each lane does.
+            let items = if diverges { UNUSUAL_ITEMS } else { self.lanes * UNUSUAL };
+            match (func.layout.is_cold(to), diverges) {
+                (true, true) => Reached { packs: self.lanes * items, items },
+                (true, false) => Reached { packs: items, items },
+                (false, true) => Reached { packs: 1.0, items: 1.0 - items },
+                (false, false) => Reached { packs: 1.0 - items, items: 1.0 - items },
+            }
+        } else if !diverges || is_loop_exit {
+            Reached { packs: 1.0, items: 1.0 }
+        } else if let Some(away) = away.expand() {
+            Reached { packs: 1.0, items: if to == away { SENT_AWAY } else { 1.0 - SENT_AWAY } }
         } else {
-            1.0
+            Reached { packs: 1.0, items: 1.0 / self.normal.cfg.succs(from).len() as f64 }
         }
     }
 
     /// Divergent loops around a block run as long as the longest lane.
     fn divergence_factor(&self, block: Block) -> f64 {
         let loops = &self.normal.loops;
-        let mut divergence_factor = 1.0;
-        let mut at = loops.innermost(block);
-        while let Some(id) = at {
-            divergence_factor *= self.longest.get(&id).copied().unwrap_or(1.0);
-            at = loops.get(id).parent;
+        let around = iter::successors(loops.innermost(block), |&id| loops.get(id).parent);
+        // In an inner loop, only the lanes that are still in the outer one are waited for.
+        let (mut most, mut others): (f64, f64) = (1.0, 1.0);
+        for factor in around.filter_map(|id| self.longest.get(&id).copied()) {
+            others *= most.min(factor).min(LONGEST);
+            most = most.max(factor);
         }
-        divergence_factor
+        most * others
     }
 
     /// How many registers a pack of such elements fills.
@@ -445,7 +478,8 @@ impl ThroughputModel<'_> {
             (one, components * registers * THROUGHPUTS.wide_multiply)
         } else if op == Opcode::Addr {
             // Mostly part of the access.
-            (0.5, 0.5 * self.lanes)
+            let pack = 0.5 * if self.machine.gathers { registers } else { self.lanes };
+            (0.5, pack)
         } else {
             (one, components * registers)
         }
@@ -536,7 +570,17 @@ impl ThroughputModel<'_> {
             } else {
                 (f64::from(ty.bits()) / 64.0).ceil().min(components)
             };
-            return (one, pieces * self.lanes * (THROUGHPUTS.scattered + if masked && write { 1.0 } else { 0.0 }));
+            // Processors do not forward the stores of several lanes to a gather, which waits for them.
+            let recently_stored = self.normal.func.dfg.ty(pointer).elem.space() == Some(Space::Private);
+            let gathers = self.machine.gathers && !write && !is_row && !recently_stored && ty.elem.bits() >= 32;
+            // Where addresses are mostly vectors, their lanes are moved to scalar registers for other accesses.
+            let moved = if self.machine.gathers { 0.5 } else { 0.0 };
+            let lane = match (gathers, write && masked) {
+                (true, _) => THROUGHPUTS.gathered,
+                (false, true) => THROUGHPUTS.scattered + moved + 1.0,
+                (false, false) => THROUGHPUTS.scattered + moved,
+            };
+            return (one, pieces * self.lanes * lane);
         };
         let value = self.normal.func.dfg.single_result(inst).or(self.normal.func.dfg.inst(inst).args.get(1).copied());
         if !masked && value.is_some_and(|value| self.is_flat(value)) {

@@ -198,11 +198,13 @@ impl Width {
         let doubled = doubled.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         if let Some(doubled) = doubled {
             let more = doubled.costs();
-            if narrow_accesses && more.hot <= SLACK * 2.0 * costs.hot {
-                // With more lanes, cold blocks are executed more often, but they do not decide whether packs pay.
-                chosen = doubled;
-            } else if more.pack <= SLACK * 2.0 * costs.pack {
-                (chosen, costs) = (doubled, more);
+            // With more lanes, cold blocks are executed more often, but they do not decide.
+            if more.hot <= SLACK * 2.0 * costs.hot {
+                if narrow_accesses {
+                    chosen = doubled;
+                } else {
+                    (chosen, costs) = (doubled, more);
+                }
             }
         }
         let (mut gain, mut instead) = (costs.scalar / costs.pack.max(1.0), "scalar code");

@@ -4,6 +4,7 @@
 mod affine;
 mod cases;
 mod collectives;
+mod costs;
 pub(crate) mod generate;
 mod growth;
 pub(crate) mod harness;
