@@ -49,9 +49,12 @@ const LOOK_UP: &str = "
 
 #[test]
 fn guards_decide_nothing() {
-    let plain = gain(costs(true, &format!("{LOOK_UP}\n    ret")));
+    let sums: String =
+        (50..80).map(|at| format!("\n    v{at}: i32 = iadd v{}, v8", if at == 50 { 4 } else { at - 1 })).collect();
+    let work = format!("{LOOK_UP}{}", sums.replace("iadd v4", "iadd v10"));
+    let plain = gain(costs(true, &format!("{work}\n    ret")));
     let guarded = |test: &str| {
-        gain(costs(true, &format!("{test}\n    branch v40, b1, b2\nb1:{LOOK_UP}\n    jump b2\nb2:\n    ret")))
+        gain(costs(true, &format!("{test}\n    branch v40, b1, b2\nb1:{work}\n    jump b2\nb2:\n    ret")))
     };
     let below = guarded("    v40: b1 = icmp ult v3, v2");
     assert!((0.9..1.25).contains(&(below / plain)), "{below} instead of {plain}");
