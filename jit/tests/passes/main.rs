@@ -728,7 +728,9 @@ fn call(module: &Module, func: Func, args: &[u64]) -> u64 {
     let prepared = PreparedModule::new(module);
     let mut memory = SimMemory::default();
     let globals = load_globals(module, &mut memory).unwrap();
-    let args: Vec<Lanes> = args.iter().map(|&bits| Lanes { ty: Type::I32, bits: vec![bits] }).collect();
+    let entry = module.funcs[func].layout.entry().unwrap();
+    let types = module.funcs[func].dfg.params(entry).iter().map(|&param| module.funcs[func].dfg.ty(param));
+    let args: Vec<Lanes> = types.zip(args).map(|(ty, &bits)| Lanes { ty, bits: vec![bits] }).collect();
     let run = Interpreter::new(module, &prepared);
     let (outcome, returned) =
         run.run_function(func, &args, &globals, &InterpOptions::default(), &mut memory, &mut NoObserver).unwrap();

@@ -1,7 +1,8 @@
 //! Rules of `simplify` over all ops and many numbers, before and after, by the interpreter.
 
 use clift_jit::passes;
-use clift_kir::{Builder, Function, Module, Opcode, Type, Value};
+use clift_kir::testing::samples::Rng;
+use clift_kir::{Builder, Elem, Function, Module, Opcode, Type, Value};
 
 use super::{BINARY, CONDITIONS, call};
 
@@ -94,4 +95,47 @@ fn parts_of_a_number_keep_their_meaning() {
             });
         }
     }
+}
+
+/// Integers whose parts are permuted as vectors: all permutations and repetitions of four bytes, and a sample of others.
+#[test]
+fn permuted_parts_of_integers_keep_their_meaning() {
+    let four = (0..256u64).map(|n| (Type::I32, Elem::I8, (0..4).map(|at| n >> (2 * at) & 3).collect::<Vec<u64>>()));
+    let halves = (0..4u64).map(|n| (Type::I32, Elem::I16, vec![n & 1, n >> 1]));
+    let mut rng = Rng::new(7);
+    let eight = (0..200).map(|_| (Type::I64, Elem::I8, (0..8).map(|_| rng.bits() % 8).collect()));
+    let turned = (0..8).map(|by| (Type::I64, Elem::I8, (0..8).map(|at| (at + by) % 8).collect()));
+    let reversed = [(Type::I64, Elem::I8, (0..8).rev().collect()), (Type::I64, Elem::I32, vec![1, 0])];
+    // The bytes of two integers, of which each takes its own, and of which they exchange some.
+    let two = [[1, 0, 3, 2, 5, 4, 7, 6], [3, 2, 1, 0, 7, 6, 5, 4], [1, 0, 3, 2, 5, 4, 6, 7], [0, 5, 2, 3, 4, 1, 6, 7]];
+    let two = two.map(|lanes| (Type::vector(Elem::I32, 2), Elem::I8, lanes.to_vec()));
+    let mut rewritten = 0;
+    for (ty, part, lanes) in four.chain(halves).chain(eight).chain(turned).chain(reversed).chain(two) {
+        let mut func = Function::new("f", &[Type::I64]);
+        let entry = func.append_block();
+        let param = func.dfg.append_param(entry, Type::I64);
+        let mut b = Builder::at_end(&mut func, entry);
+        let whole =
+            if ty == Type::I32 { b.cast(Opcode::Itrunc, param, ty) } else { b.cast(Opcode::Bitcast, param, ty) };
+        let parts = b.cast(Opcode::Bitcast, whole, Type::vector(part, lanes.len() as u32));
+        let lanes: Vec<u8> = lanes.iter().map(|&lane| lane as u8).collect();
+        let shuffled = b.shuffle(parts, parts, &lanes);
+        let back = b.cast(Opcode::Bitcast, shuffled, ty);
+        let wide = if ty == Type::I32 {
+            b.cast(Opcode::Zext, back, Type::I64)
+        } else {
+            b.cast(Opcode::Bitcast, back, Type::I64)
+        };
+        b.ret(&[wide]);
+        let mut module = Module::default();
+        let func = module.funcs.push(func);
+        let before = module.clone();
+        passes::run(&mut module.funcs[func], &before.globals, &["simplify", "dce"], &mut |_, _| ());
+        rewritten += u32::from(!module.funcs[func].to_string().contains("shuffle"));
+        for number in [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 1, u64::MAX << 8] {
+            let [old, new] = [&before, &module].map(|module| call(module, func, &[number]));
+            assert_eq!(old, new, "{number:x} {lanes:?}\n{before}\n{module}");
+        }
+    }
+    assert!(rewritten > 256 + 4 + 8, "{rewritten}");
 }

@@ -2,7 +2,7 @@
 
 use clift_kir::{Builder, Elem, Imm, InstData, Opcode, Type, Value};
 
-use super::{defined_by, splat, splat_bits};
+use super::{defined_by, permuted_bytes, splat, splat_bits};
 
 /// Rules for conversions.
 pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
@@ -12,7 +12,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
     match data.op {
         Opcode::Bitcast if from == ty => Some(x),
         Opcode::Bitcast => {
-            let source = inner(b, Opcode::Bitcast)?;
+            let Some(source) = inner(b, Opcode::Bitcast) else { return permuted_bytes::cast(b, data, ty) };
             Some(if b.ty(source) == ty { source } else { b.cast(Opcode::Bitcast, source, ty) })
         }
         Opcode::Zext => inner(b, Opcode::Zext)

@@ -9,6 +9,7 @@ mod float;
 mod fold;
 mod int;
 mod lanes;
+mod permuted_bytes;
 
 pub(super) use fold::evaluate;
 
