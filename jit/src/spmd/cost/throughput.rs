@@ -18,7 +18,7 @@ use super::locality::Locality;
 use crate::passes::trip_count;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
-use crate::spmd::transform::normalize::NormalForm;
+use crate::spmd::transform::normalize::{NormalForm, Several};
 use crate::spmd::transform::private_arrays::Interleaved;
 use crate::spmd::vectorize::aggregated_atomics::aggregated;
 use crate::spmd::vectorize::linearize::LinearizationPlan;
@@ -181,13 +181,15 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>, id: LoopId) -> f64 {
     let remainder = trip_count::remainder(func, (cfg, dom, loops), id, |header| several.contains_key(&header));
     if let Some(iterations) = remainder.filter(|_| !long.contains(&header)) {
         iterations
-    } else if several.values().any(|several| several.rest == header) {
-        // What is left of many iterations does not count.
-        if long.contains(&header) { 0.0 } else { f64::from(ITERATIONS) }
-    } else if let Some(most) = several.get(&header).and_then(|several| several.at_most) {
-        if several.get(&header).is_some_and(|several| long.contains(&several.rest)) { 0.0 } else { most.into() }
-    } else if let Some(several) = several.get(&header).filter(|several| long.contains(&several.rest)) {
-        f64::from(LONG_ITERATIONS) / f64::from(several.iterations)
+    } else if several.values().any(|several| several.rest == header)
+        || several.get(&header).is_some_and(|several| several.at_most.is_some())
+    {
+        // Candidates differ in how many iterations they execute at once, so the loop has the same number in all of them: what
+        // is left does not count.
+        0.0
+    } else if let Some(&Several { iterations, rest, .. }) = several.get(&header) {
+        let all = if long.contains(&rest) { LONG_ITERATIONS } else { ITERATIONS };
+        expected().unwrap_or(f64::from(all) / f64::from(iterations))
     } else if long.contains(&header) {
         LONG_ITERATIONS.into()
     } else {
