@@ -495,23 +495,29 @@ fn long_double_chain() -> Case {
 }
 
 /// Powers with constant exponents, which are computed by products and square roots, and beside these one that is not.
-fn constant_powers() -> Case {
-    const COUNT: usize = 16;
-    const EXPONENTS: [f64; COUNT] =
-        [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1.0, -2.0, -3.0, 0.5, 1.5, 2.5, -0.5, 2.2];
-    let powers: String = EXPONENTS
+fn constant_powers(function: &'static str, exponents: &'static [f64]) -> Case {
+    let count = exponents.len();
+    let powers: String = exponents
         .iter()
         .enumerate()
-        .map(|(at, exponent)| format!("out[i * {COUNT} + {at}] = pow(x, {exponent:?}f);\n"))
+        .map(|(at, exponent)| match function {
+            "pown" => format!("out[i * {count} + {at}] = pown(x, {});\n", *exponent as i32),
+            _ => format!("out[i * {count} + {at}] = {function}(x, {exponent:?}f);\n"),
+        })
         .collect();
+    let power = move |x: f32, exponent: f64| match function {
+        "powr" if x < 0.0 => f32::NAN,
+        "powr" => f64::from(x.abs()).powf(f64::from(exponent as f32)) as f32,
+        _ => f64::from(x).powf(f64::from(exponent as f32)) as f32,
+    };
     Case::new(
-        "float::constant_powers",
+        format!("float::constant_powers_{function}"),
         format!("kernel void t(global const float *a, global float *out) {{ size_t i = get_global_id(0); float x = a[i]; {powers} }}"),
     )
     .input(|i| any_float(22, i))
     .expect_by(
-        GLOBAL * COUNT,
-        |at| Some(f64::from(any_float(22, at / COUNT)).powf(f64::from(EXPONENTS[at % COUNT] as f32)) as f32),
+        GLOBAL * count,
+        move |at| Some(power(any_float(22, at / count), exponents[at % count])),
         // Bits of zeros and infinities must agree.
         |want, got| ulps(*want, *got) <= if *want == 0.0 || want.is_infinite() { 0 } else { 16 },
     )
@@ -560,7 +566,9 @@ pub(crate) fn cases() -> Vec<Case> {
         binary_functions(),
         results_through_pointers(),
         classification(),
-        constant_powers(),
+        constant_powers("pow", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1.0, -2.0, -3.0, 0.5, 1.5, 2.5, -0.5, 2.2]),
+        constant_powers("powr", &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1.0, -2.0, -3.0, 0.5, 1.5, 2.5, -0.5, 2.2]),
+        constant_powers("pown", &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1.0, -2.0, -3.0, 8.0, -11.0]),
         choices("float"),
         choices("double"),
         vector_relations(),

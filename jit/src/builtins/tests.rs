@@ -182,3 +182,29 @@ fn gamma_at_prescribed_places() {
     assert!(gamma(-3.0).is_nan() && gamma(f64::NEG_INFINITY).is_nan() && gamma(f64::NAN).is_nan());
     assert!((gamma(170.5) / 5.56209241456e+305 - 1.0).abs() < 1e-14 && gamma(-170.5) < 0.0);
 }
+
+#[test]
+fn powers_with_constant_exponents_are_short() {
+    let insts = |op: ClOp, exponent: (Type, u64)| {
+        let mut func = Function::new("f", &[Type::F32]);
+        let block = func.append_block();
+        let mut b = Builder::at_end(&mut func, block);
+        let x = b.arg(0, Type::F32);
+        let exponent = b.constant(ConstData::splat(exponent.0, exponent.1));
+        let value = expand(&mut b, op, &[Operand::Value(x), Operand::Value(exponent)], Some(Type::F32));
+        b.ret(&[value.unwrap().unwrap()]);
+        passes::run(&mut func, &passes::Globals::new(), &["simplify", "dce"], &mut |_, _| ());
+        func.layout.blocks().iter().map(|&block| func.layout.insts(block).len()).sum::<usize>()
+    };
+    let float = |x: f32| (Type::F32, u64::from(x.to_bits()));
+    for n in [-3i32, -1, 0, 1, 2, 3, 5, 7] {
+        let few = 14;
+        assert!(insts(ClOp::pown, (Type::I32, u64::from(n as u32))) <= few, "pown {n}");
+        assert!(insts(ClOp::pow, float(n as f32)) <= few, "pow {n}");
+        assert!(n == 0 || insts(ClOp::powr, float(n as f32)) <= few, "powr {n}");
+    }
+    for y in [-0.5, 0.5, 2.5] {
+        assert!(insts(ClOp::pow, float(y)) <= 16 && insts(ClOp::powr, float(y)) <= 16, "{y}");
+    }
+    assert!(insts(ClOp::powr, float(0.3)) > 50 && insts(ClOp::pown, (Type::I32, 100)) > 50);
+}

@@ -115,13 +115,17 @@ impl<'m> Num<'m> {
         self.ty().elem.bits() == 64
     }
 
-    /// The value of a float constant whose lanes are all equal. Halves, which are converted before, are not seen as constants.
+    /// The value of a constant whose lanes are all equal: a float, or a signed integer. Halves, which are converted before,
+    /// are not seen as constants.
     pub(super) fn constant(self) -> Option<f64> {
         let mut constant = None;
         self.at.with(&mut |b| {
             let dfg = &b.func.dfg;
             let elem = dfg.ty(self.value).elem;
-            constant = dfg.as_splat_bits(self.value).map(|bits| clift_kir::eval::float::to_f64(elem, bits));
+            constant = dfg.as_splat_bits(self.value).map(|bits| match elem.is_float() {
+                true => clift_kir::eval::float::to_f64(elem, bits),
+                false => clift_kir::eval::int::signed(elem, bits) as f64,
+            });
         });
         constant
     }

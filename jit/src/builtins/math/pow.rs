@@ -146,14 +146,14 @@ fn parity(y: Num<'_>) -> (Num<'_>, Num<'_>) {
 /// x^y.
 pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    constant_power(x, y).unwrap_or_else(|| usual_power(x, y, || any_pow(x, y)))
+    let constant = y.constant().and_then(|exponent| constant_power(x, exponent));
+    constant.unwrap_or_else(|| usual_power(x, y, || any_pow(x, y)))
 }
 
-/// x^y for constant exponents that take a few multiplications, a division or a square root: integers from -3 to 7, and multiples of
+/// x to a constant power, for exponents that take a few multiplications, a division or a square root: integers from -3 to 7, and multiples of
 /// one half from -0.5 to 6.5. A factor that loses digits near the limits of the range belongs to a result beyond them. The error is
 /// at most 3 units in the last place for positive exponents, and three times that of a division and one more for negative ones.
-fn constant_power<'m>(x: Num<'m>, y: Num<'m>) -> Option<Num<'m>> {
-    let exponent = y.constant()?;
+fn constant_power(x: Num<'_>, exponent: f64) -> Option<Num<'_>> {
     if exponent == 0.0 {
         return Some(x.lit(1.0));
     }
@@ -205,9 +205,19 @@ fn pow_of_magnitude<'m>(x: Num<'m>, y: Num<'m>, power: Num<'m>) -> Num<'m> {
     (y.eq(0.0) | x.eq(1.0)).select(x.lit(1.0), power)
 }
 
+/// x^y for x >= 0 and constant y, as [`constant_power`]; NaN for x < 0. A power of zero with the exponent 0 is not one of them.
+fn constant_powr<'m>(x: Num<'m>, y: Num<'m>) -> Option<Num<'m>> {
+    let exponent = y.constant().filter(|&exponent| exponent != 0.0)?;
+    let power = constant_power(x.abs(), exponent)?;
+    Some(x.lt(0.0).select(x.lit(f64::NAN), power))
+}
+
 /// x^y for x >= 0: NaN where the limit does not exist.
 pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
+    if let Some(power) = constant_powr(x, y) {
+        return power;
+    }
     let any = || {
         let power = if x.is_double() { power(x.abs(), Exponent::Times(y)) } else { power_of_floats(x.abs(), y) };
         powr_of_magnitude(x, power)
@@ -231,7 +241,8 @@ fn inexact(n: Num<'_>) -> Num<'_> {
 /// x^n: by multiplications if n is small.
 pub(in crate::builtins) fn pown<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, n) = (args[0], args[1]);
-    Num::with_cold_path(|| small_power(x, n), || any_pown(x, n))
+    let constant = n.constant().and_then(|exponent| constant_power(x, exponent));
+    constant.unwrap_or_else(|| Num::with_cold_path(|| small_power(x, n), || any_pown(x, n)))
 }
 
 /// x^n for n of three bits, and a mask of larger n and of results so large or small that a product may have lost digits.
@@ -305,11 +316,12 @@ fn fast_power<'m>(x: Num<'m>, y: Num<'m>, any: impl FnOnce(Power<'m>) -> Num<'m>
 /// x^y for x >= 0.
 pub(in crate::builtins) fn powr_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    fast_power(x, y, |power| powr_of_magnitude(x, power))
+    constant_powr(x, y).unwrap_or_else(|| fast_power(x, y, |power| powr_of_magnitude(x, power)))
 }
 
 /// x^y.
 pub(in crate::builtins) fn pow_fast<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
-    constant_power(x, y).unwrap_or_else(|| fast_power(x, y, |power| pow_of_magnitude(x, y, power.value)))
+    let constant = y.constant().and_then(|exponent| constant_power(x, exponent));
+    constant.unwrap_or_else(|| fast_power(x, y, |power| pow_of_magnitude(x, y, power.value)))
 }
