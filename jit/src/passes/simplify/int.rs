@@ -318,6 +318,17 @@ fn compare_extended(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value, ty: 
     Some(splat(b, ty, u64::from(holds)))
 }
 
+/// Whether an integer is the address of a variable, which is not null. Functions that take an optional table test its address, and
+/// are inlined into kernels that pass one.
+fn is_variables_address(b: &Builder<'_>, x: Value) -> bool {
+    let mut pointer = defined_by(b, x, Opcode::PtrToInt).map(|conversion| conversion.args[0]);
+    while let Some(cast) = pointer.and_then(|pointer| defined_by(b, pointer, Opcode::SpaceCast)) {
+        pointer = Some(cast.args[0]);
+    }
+    let is_variable = |op| pointer.is_some_and(|pointer| defined_by(b, pointer, op).is_some());
+    is_variable(Opcode::SlotAddr) || is_variable(Opcode::GlobalAddr)
+}
+
 fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Option<Value> {
     let Imm::IntCond(cond) = *imm else { return None };
     let operand = b.ty(x);
@@ -335,6 +346,14 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
     }
     if let Some(value) = compare_remainder(b, cond, x, y).or_else(|| compare_extended(b, cond, x, y, ty)) {
         return Some(value);
+    }
+    if is_bits(b, y, 0) && is_variables_address(b, x) {
+        let holds = match cond {
+            IntCond::Ne | IntCond::Ugt | IntCond::Uge => true,
+            IntCond::Eq | IntCond::Ult | IntCond::Ule => false,
+            IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge => return None,
+        };
+        return Some(splat(b, ty, u64::from(holds)));
     }
     // An extended Boolean compared with zero is the Boolean itself or its complement.
     if is_bits(b, y, 0) && matches!(cond, IntCond::Ne | IntCond::Eq) {
