@@ -5,7 +5,7 @@
 //! neighbouring elements can be combined.
 //!
 //! **Cost model.** The size of a loop is the number of its instructions, without constants and jumps; what folds in the copies
-//! counts only in the loop, not in the copies. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
+//! counts only in the loop, not in the copies. An access to an image counts as the [`IMAGE_SIZE`] instructions that it becomes later. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
 //! proportion to what folds, but at most [`MAX_BOOST`] times as many; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
 //! only by counters, so that these may become values. That they do not if other accesses in the loop would choose among too many
 //! elements ([`super::dynamic_elements`]).
@@ -40,6 +40,10 @@ const MAX_ITERATIONS: u64 = 130;
 const MAX_BARRIERS: u64 = 16;
 /// The most instructions that unrolling adds to a function.
 const MAX_GROWTH: u64 = 8000;
+
+/// What an access to an image counts. Of a two-dimensional one without interpolation, each copy becomes about as many instructions
+/// besides what the copies share; interpolation in three dimensions takes ten times as many.
+const IMAGE_SIZE: u64 = 20;
 
 /// The most iterations of a loop whose copies may become vectors.
 const MAX_LANES: u64 = 32;
@@ -145,7 +149,8 @@ impl LoopSize {
                     size.rolled += if data.op == Opcode::Branch { times } else { 0 };
                     continue;
                 }
-                size.rolled += times;
+                let insts = times * insts_of(data.op);
+                size.rolled += insts;
                 let is_address = data.op == Opcode::Addr && data.args[1..].iter().all(|&index| folding(index));
                 if let Some(result) = result
                     && data.op.is_pure()
@@ -182,7 +187,7 @@ impl LoopSize {
                         *chosen.entry(slot).or_default() += times * elements;
                     }
                 }
-                size.copied += times;
+                size.copied += insts;
             }
         }
         let stays = |slot: &Slot| chosen.get(slot).is_some_and(|&elements| elements > dynamic_elements::MAX_CHOSEN);
@@ -202,6 +207,11 @@ impl LoopSize {
         let limit = if self.indexes_arrays { MAX_ARRAY_COPIES } else { MAX_COPIES * boost / 100 };
         self.may_copy && self.barriers <= MAX_BARRIERS && self.copied <= limit
     }
+}
+
+/// How many instructions an instruction counts.
+fn insts_of(op: Opcode) -> u64 {
+    if matches!(op, Opcode::ImageRead | Opcode::ImageWrite) { IMAGE_SIZE } else { 1 }
 }
 
 /// The parameters of a loop's header that start as constants and change by constants.
