@@ -86,6 +86,25 @@ fn at_each_byte<T: Element>(
     )
 }
 
+/// Words whose parts are moved as elements of a vector: rotations, other orders, and one part in two places.
+fn moved_parts(ty: &str, bytes: usize, part: &str, order: &'static [usize]) -> Case {
+    let (parts, bits) = (order.len(), 8 * bytes / order.len());
+    let places: String = order.iter().map(|from| format!("{from:x}")).collect();
+    let source = format!(
+        "kernel void t(global const ulong *in, global ulong *out) {{
+            size_t i = get_global_id(0);
+            {ty} v = ({ty})in[i] + 3;
+            out[i] = as_{ty}(as_{part}{parts}(v).s{places});
+        }}"
+    );
+    let input = |i: usize| spread(12, i);
+    let mask = |bits: usize| u64::MAX >> (64 - bits);
+    Case::new(format!("bytes::moved_parts_{ty}_{part}_{places}"), source).input(input).expect(move |i| {
+        let v = (input(i) & mask(8 * bytes)).wrapping_add(3) & mask(8 * bytes);
+        order.iter().enumerate().map(|(to, from)| (v >> (from * bits) & mask(bits)) << (to * bits)).sum::<u64>()
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![
         at_each_byte("ushort", 2, 1, |v| v as u16),
@@ -95,6 +114,18 @@ pub(crate) fn cases() -> Vec<Case> {
         at_each_byte("ulong", 8, 2, |v| v),
         at_each_byte("ulong", 8, 4, |v| v),
     ];
+    cases.extend([
+        moved_parts("uint", 4, "uchar", &[1, 2, 3, 0]),
+        moved_parts("uint", 4, "uchar", &[2, 3, 0, 1]),
+        moved_parts("uint", 4, "uchar", &[3, 2, 1, 0]),
+        moved_parts("uint", 4, "uchar", &[0, 0, 3, 1]),
+        moved_parts("uint", 4, "ushort", &[1, 0]),
+        moved_parts("ulong", 8, "uint", &[1, 0]),
+        moved_parts("ulong", 8, "ushort", &[1, 2, 3, 0]),
+        moved_parts("ulong", 8, "uchar", &[3, 4, 5, 6, 7, 0, 1, 2]),
+        moved_parts("ulong", 8, "uchar", &[7, 6, 5, 4, 3, 2, 1, 0]),
+        moved_parts("ushort", 2, "uchar", &[1, 0]),
+    ]);
     for (ty, bytes) in [("ushort", 2), ("uint", 4), ("ulong", 8)] {
         for is_big in [false, true] {
             cases.extend([0, 3].map(|from| taken_apart(ty, bytes, is_big, from)));
