@@ -546,8 +546,38 @@ fn halo(ty: &str, bytes: usize, component: &str) -> Case {
     .stated_local()
 }
 
+/// Components of records that are updated one after the other, the last one from the first one's new value, with indices of 32 bits.
+fn components_in_turn(components: usize, ty: &str) -> Case {
+    let updates: String = (0..components)
+        .map(|k| format!("p[{components} * i + {k}] = p[{components} * i + {k}] * {} + 5;\n", k + 2))
+        .collect();
+    let last = components - 1;
+    let source = format!(
+        "kernel void t(global const {ty} *in, global {ty} *p) {{
+            uint i = get_global_id(0);
+            for (uint k = 0; k < {components}; k++)
+                p[{components} * i + k] = in[{components} * i + k];
+            barrier(CLK_GLOBAL_MEM_FENCE);
+            {updates}
+            p[{components} * i + {last}] += p[{components} * i];
+        }}"
+    );
+    let input = |at: usize| spread(31, at) as u32 as i32;
+    let update = move |i: usize, k: usize| input(components * i + k).wrapping_mul(k as i32 + 2).wrapping_add(5);
+    Case::new(format!("memory::components_in_turn_{components}_{ty}"), source)
+        .input_n(GLOBAL * components, input)
+        .expect_n(GLOBAL * components, move |at| {
+            let (i, k) = (at / components, at % components);
+            let value = update(i, k);
+            Some(if k == last { value.wrapping_add(update(i, 0)) } else { value })
+        })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     vec![
+        components_in_turn(2, "int"),
+        components_in_turn(3, "int"),
+        components_in_turn(4, "int"),
         halo("char", 1, ""),
         halo("short", 2, ""),
         halo("int", 4, ""),

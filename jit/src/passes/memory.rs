@@ -90,6 +90,12 @@ impl Place {
         place
     }
 
+    /// How many bytes after another place it begins, if both are at constant distances from one address.
+    pub(super) fn distance(&self, other: &Place) -> Option<i64> {
+        let comparable = (self.root, self.space, self.address) == (other.root, other.space, other.address);
+        if comparable { self.disp.checked_sub(other.disp) } else { None }
+    }
+
     /// Whether the two may have bytes in common.
     pub(super) fn may_overlap(&self, other: &Place, escapes: &Escapes) -> bool {
         if !self.space.may_alias(other.space) || (self.class != other.class && self.class != 0 && other.class != 0) {
@@ -117,7 +123,7 @@ impl Place {
     }
 
     /// Whether only this work-item accesses the memory.
-    fn is_private(&self) -> bool {
+    pub(super) fn is_private(&self) -> bool {
         self.space == Space::Private
     }
 }
@@ -225,6 +231,11 @@ impl Write {
             (None, true)
         };
         Some(Write { place, orders, calls: data.op == Opcode::Call })
+    }
+
+    /// How many bytes after a place it writes, if both are at constant distances from one address.
+    pub(super) fn distance(&self, place: &Place) -> Option<i64> {
+        self.place.and_then(|written| written.distance(place))
     }
 
     /// Whether what an earlier read or write of `place` tells no longer holds after this.

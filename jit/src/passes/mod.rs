@@ -31,6 +31,7 @@ mod loop_loads;
 mod mem2reg;
 pub(crate) mod memory;
 mod narrow;
+mod neighbouring_loads;
 mod rotate;
 mod scalar_promotion;
 mod simplify;
@@ -95,6 +96,7 @@ pub static PASSES: &[Pass] = &[
     pass!(licm, "moves loop-invariant values out of loops"),
     pass!(chosen_loads, "chooses among loaded values where a loop chooses among indices"),
     pass!(combined_accesses, "accesses words in place of their bytes"),
+    pass!(neighbouring_loads, "moves loads of neighbouring elements before stores to these"),
     pass!(loop_loads, "passes on what an iteration stores and the next one loads"),
     pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
@@ -171,6 +173,7 @@ pub static SETTLE: &[&str] = &[
     "loop_loads",
     "simplify",
     "dce",
+    "neighbouring_loads",
     "combined_accesses",
     "simplify_cfg",
 ];
