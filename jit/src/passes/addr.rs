@@ -2,7 +2,7 @@
 //! address based on an address becomes one; if lanes' addresses are moved together, their common base is moved. All of it is exact, because addresses wrap at 64 bits as the index arithmetic does.
 //! The computation of an index with fewer bits is folded only if its flags say that it does not wrap.
 
-use clift_kir::{Builder, Function, Imm, Inst, Opcode, Value, WrapFlags};
+use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Value, WrapFlags};
 
 use super::Changed;
 use super::util::Replacements;
@@ -102,8 +102,17 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
     None
 }
 
-/// An index computed with fewer bits and a flag that it does not wrap: the constant part of the sum or product can still be
-/// folded into the address.
+/// Whether a sum adds a constant to bits that a shift has cleared, so that it cannot wrap: `2 * i + 1`.
+fn fills_clear_bits(b: &Builder<'_>, sum: &InstData) -> bool {
+    let (Opcode::Iadd, &[x, y]) = (sum.op, sum.args.as_slice()) else { return false };
+    let shift = b.func.dfg.def_inst(x).map(|inst| b.func.dfg.inst(inst)).filter(|shift| shift.op == Opcode::Shl);
+    let count = shift.and_then(|shift| b.func.dfg.as_splat_bits(shift.args[1]));
+    let added = b.func.dfg.as_splat_bits(y);
+    count.zip(added).is_some_and(|(count, added)| count < u64::from(b.ty(x).elem.bits()) && added < 1 << count)
+}
+
+/// An index computed with fewer bits that does not wrap, as a flag or the bits say: the constant part of the sum or product can still
+/// be folded into the address.
 fn fold_extended(b: &mut Builder<'_>, base: Value, index: Value, scale: u64, disp: i64) -> Option<Value> {
     let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
     let extension = def(b, index)?;
@@ -112,7 +121,10 @@ fn fold_extended(b: &mut Builder<'_>, base: Value, index: Value, scale: u64, dis
         Opcode::Zext => WrapFlags::NO_UNSIGNED,
         _ => return None,
     };
-    let inner = def(b, extension.args[0]).filter(|inner| inner.imm.wrap().contains(promise))?;
+    let inner = def(b, extension.args[0])?;
+    if !inner.imm.wrap().contains(promise) && !fills_clear_bits(b, &inner) {
+        return None;
+    }
     let bits = b.func.dfg.as_splat_bits(inner.args[1])?;
     let unused = 64 - b.ty(inner.args[0]).elem.bits();
     let constant = match extension.op {
