@@ -1,6 +1,7 @@
 //! Long work of the driver that is not a command, such as building programs. The application's threads may have small stacks, so work
 //! that they wait for runs on another stack if theirs is short, and all else on threads of ours. At most as many pieces of work run
-//! at a time as the processor has use for; the others wait.
+//! at a time as the processor has use for; the others wait. Work that a thread waits for comes before jobs, of which many may be
+//! queued: launches prepare code that they guess will be needed.
 //!
 //! Rejected: a thread for work that is waited for. It costs almost a tenth of a short build.
 
@@ -18,19 +19,23 @@ const ENOUGH_BYTES: usize = 4 << 20;
 /// A piece of work that nobody waits for.
 type Job = Box<dyn FnOnce() + Send>;
 
-static BACKGROUND: Background = Background { state: Mutex::new(State::new()), ended: Condvar::new() };
+static BACKGROUND: Background = Background { state: Mutex::new(State::new()), granted: Condvar::new() };
 
 struct Background {
     state: Mutex<State>,
-    /// A piece of work has ended.
-    ended: Condvar,
+    /// A place was granted to a thread that waits for one.
+    granted: Condvar,
 }
 
 pub(crate) struct State {
     /// The epoch (number of forks) of the process that the rest is about.
     epoch: u32,
-    /// Number of pieces of work that are being done.
+    /// Number of pieces of work that are being done, or whose thread was granted a place.
     running: usize,
+    /// Number of threads that wait for a place to do their work.
+    blocked: usize,
+    /// Number of places for threads that are no longer counted as blocked, but have not taken them yet.
+    granted: usize,
     /// Jobs that wait for a thread.
     waiting: VecDeque<Job>,
 }
@@ -42,7 +47,7 @@ thread_local! {
 
 impl State {
     const fn new() -> Self {
-        Self { epoch: 0, running: 0, waiting: VecDeque::new() }
+        Self { epoch: 0, running: 0, blocked: 0, granted: 0, waiting: VecDeque::new() }
     }
 }
 
@@ -70,7 +75,7 @@ fn on_thread_of_ours() -> bool {
     OURS.get() || pool::on_worker()
 }
 
-/// Counts a piece of work until dropped, and passes its place on to a job that waits.
+/// Counts a piece of work until dropped, and passes its place on to a thread or a job that waits.
 struct Place {
     epoch: u32,
 }
@@ -81,15 +86,16 @@ impl Drop for Place {
         if self.epoch != state.epoch {
             return;
         }
-        state.running -= 1;
-        let next = if state.running < limit() { state.waiting.pop_front() } else { None };
-        if next.is_some() {
-            state.running += 1;
-        }
-        drop(state);
-        match next {
-            Some(job) => begin(job, Place { epoch: self.epoch }),
-            None => BACKGROUND.ended.notify_one(),
+        if state.blocked > 0 {
+            state.blocked -= 1;
+            state.granted += 1;
+            drop(state);
+            BACKGROUND.granted.notify_one();
+        } else if let Some(job) = state.waiting.pop_front() {
+            drop(state);
+            begin(job, Place { epoch: self.epoch });
+        } else {
+            state.running -= 1;
         }
     }
 }
@@ -98,16 +104,21 @@ fn builder() -> std::thread::Builder {
     std::thread::Builder::new().name("clift-build".to_owned()).stack_size(STACK_BYTES)
 }
 
-/// Does `work` on a large stack when there is room for another piece of work.
+/// Does `work` on a large stack when there is room for another piece of work, before all jobs that wait.
 pub fn run<T>(work: impl FnOnce() -> T) -> T {
     if on_thread_of_ours() {
         return work();
     }
     let mut state = lock();
-    while state.running >= limit() {
-        state = BACKGROUND.ended.wait(state);
+    if state.running < limit() {
+        state.running += 1;
+    } else {
+        state.blocked += 1;
+        while state.granted == 0 {
+            state = BACKGROUND.granted.wait(state);
+        }
+        state.granted -= 1;
     }
-    state.running += 1;
     let place = Place { epoch: state.epoch };
     drop(state);
     let done = stacker::maybe_grow(ENOUGH_BYTES, STACK_BYTES, || {
@@ -192,5 +203,24 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(counters[1].load(Ordering::SeqCst) <= super::limit());
+    }
+
+    /// Work that a thread waits for is done before the jobs that are queued.
+    #[test]
+    fn work_that_is_waited_for_comes_first() {
+        let jobs = 50 * super::limit();
+        let done = Arc::new(AtomicUsize::new(0));
+        for _ in 0..jobs {
+            let done = done.clone();
+            super::start(move || {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+                done.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        let before = super::run(|| done.load(Ordering::SeqCst));
+        assert!(before < jobs / 2, "{before} of {jobs} jobs were done first");
+        while done.load(Ordering::SeqCst) < jobs {
+            std::thread::yield_now();
+        }
     }
 }

@@ -61,10 +61,12 @@ pub(super) fn choose(
     // The code is compiled on a thread with a large stack.
     let (local_size, num_groups) = (launch.nd.local_size(), launch.nd.num_groups());
     let code = specializations.known(launch.facts(), local_size, num_groups).unwrap_or_else(|| {
-        if specializations.has_packs_of_groups(local_size, num_groups) {
-            prepare_others(info, local_size, num_groups);
-        }
-        background::run(|| specializations.get(launch.facts(), local_size, num_groups))
+        background::run(|| {
+            if specializations.has_packs_of_groups(local_size, num_groups) {
+                prepare_others(info, local_size, num_groups);
+            }
+            specializations.get(launch.facts(), local_size, num_groups)
+        })
     });
     let code = code.map_err(|error| {
         let name = &kernel.info().name;
