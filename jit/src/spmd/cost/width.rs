@@ -152,7 +152,10 @@ impl Width {
             && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine)
                 > machine.registers * machine.register_bits / bits.min(machine.register_bits)
         {
-            return Width::Scalar(format!("its vectors, of {bits} bits on average, fill the registers"));
+            let reason = format!("its vectors, of {bits} bits on average, fill the registers");
+            // Vectors of half a register leave the other half unused, and one work-item waits for its own results.
+            let close = 4 * bits <= 3 * machine.register_bits;
+            return WidthCandidate::new(normal, lanes, machine).unprofitable(reason, close);
         }
         let waits = Waits::new(&normal, lanes, machine).any();
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
