@@ -8,7 +8,7 @@ use std::iter;
 
 use clift_kir::analysis::{LoopId, UseCounts};
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, Elem, Imm, Inst, Opcode, Slot, Space, Type, Value};
+use clift_kir::{Block, Elem, Function, Imm, Inst, Opcode, Slot, Space, Type, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -55,6 +55,10 @@ const ROW_BITS: u32 = 128;
 const LONGEST: f64 = 1.3;
 /// The same where memory decides, as the lengths of a sparse matrix's rows.
 const LONGEST_OF_DATA: f64 = 2.0;
+/// The same where each work-item has a number of iterations of its own in memory, as the rows of sparse matrices and the neighbours in
+/// graphs, for each term of the harmonic series: of exponentially distributed lengths, the longest of n is the mean times the sum
+/// of n terms, and those of graphs are less alike.
+const LONGEST_OF_ROWS: f64 = 1.3;
 /// The share of branches on which the lanes of a pack agree, as neighbouring pixels do; at the others each lane decides for itself.
 const COHERENT: f64 = 0.5;
 /// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
@@ -83,7 +87,7 @@ pub(crate) fn estimate_long(
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
     let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal, divergence));
     let lanes = f64::from(lanes);
-    let longest = plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id))).collect();
+    let longest = plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id, lanes))).collect();
     let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, longest };
     let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
@@ -199,7 +203,7 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>, id: LoopId) -> f64 {
 
 /// The iterations of the longest of a pack's lanes in a divergent loop, relative to the average one: more if values from memory
 /// that differ between lanes decide when it is left.
-fn longest(normal: &NormalForm, divergence: &Divergence, id: LoopId) -> f64 {
+fn longest(normal: &NormalForm, divergence: &Divergence, id: LoopId, lanes: f64) -> f64 {
     let NormalForm { func, cfg, loops, .. } = normal;
     let leaves = |block: Block| cfg.succs(block).iter().any(|&succ| !loops.contains(id, succ));
     let exits = loops.get(id).blocks.iter().copied().filter(|&block| leaves(block) && divergence.diverges(block));
@@ -207,6 +211,9 @@ fn longest(normal: &NormalForm, divergence: &Divergence, id: LoopId) -> f64 {
         .filter_map(|block| func.layout.terminator(block))
         .flat_map(|exit| func.dfg.inst(exit).args.clone())
         .collect();
+    if work.iter().any(|&condition| is_bounded_by_row(func, divergence, condition)) {
+        return LONGEST_OF_ROWS * (1..=lanes as u32).map(|lane| f64::from(lane).recip()).sum::<f64>();
+    }
     let mut seen = EntitySet::new();
     while let Some(value) = work.pop() {
         if divergence.shape(value) != Shape::Varying || !seen.insert(value) {
@@ -225,6 +232,26 @@ fn longest(normal: &NormalForm, divergence: &Divergence, id: LoopId) -> f64 {
         }
     }
     LONGEST
+}
+
+/// Whether a condition compares a counter with what each work-item loads from a place of its own, next to its neighbours'.
+fn is_bounded_by_row(func: &Function, divergence: &Divergence, condition: Value) -> bool {
+    let definition = |value: Value| func.dfg.def_inst(value).map(|inst| func.dfg.inst(inst));
+    let extended = |&value: &Value| {
+        definition(value).filter(|data| matches!(data.op, Opcode::Sext | Opcode::Zext)).map(|data| data.args[0])
+    };
+    let without = |value: Value| iter::successors(Some(value), extended).last().unwrap_or(value);
+    let is_param = |value: Value| matches!(func.dfg.def(value), ValueDef::Param(..));
+    let counts = |value: Value| {
+        is_param(value) || definition(value).is_some_and(|data| data.op == Opcode::Iadd && is_param(data.args[0]))
+    };
+    let bounds = |value: Value| {
+        let loaded = definition(value).filter(|data| how(data.op) == How::Load);
+        loaded.is_some_and(|data| matches!(divergence.shape(data.args[0]), Shape::Affine { .. }))
+    };
+    let Some(compare) = definition(condition).filter(|data| data.op == Opcode::Icmp) else { return false };
+    let [a, b] = [without(compare.args[0]), without(compare.args[1])];
+    counts(a) && bounds(b) || counts(b) && bounds(a)
 }
 
 struct ThroughputModel<'a> {
