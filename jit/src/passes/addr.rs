@@ -1,6 +1,6 @@
 //! Folds index arithmetic into addresses: constant parts of an index become displacements, constant factors become scales, and an
 //! address based on an address becomes one; if lanes' addresses are moved together, their common base is moved. All of it is exact, because addresses wrap at 64 bits as the index arithmetic does.
-//! The computation of an index with fewer bits is folded only if its flags say that it does not wrap.
+//! The computation of an index with fewer bits is folded only if its flags, or bits that are known to be clear, say that it does not wrap.
 
 use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Value, WrapFlags};
 

@@ -268,7 +268,6 @@ struct ThroughputModel<'a> {
     longest: FxHashMap<LoopId, f64>,
 }
 
-/// What the targets of a branch say about it. Switches may have many, so that this is found once.
 /// How often a block is reached.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
@@ -286,6 +285,7 @@ impl Reached {
     }
 }
 
+/// What the targets of a branch say about it. Switches may have many, so that this is found once.
 #[derive(Clone, Copy, Debug, Default)]
 struct BranchFacts {
     has_cold_target: bool,

@@ -155,7 +155,10 @@ impl Width {
             let reason = format!("its vectors, of {bits} bits on average, fill the registers");
             // Vectors of half a register leave the other half unused, and one work-item waits for its own results.
             let close = 4 * bits <= 3 * machine.register_bits;
-            return WidthCandidate::new(normal, lanes, machine).unprofitable(reason, close);
+            return match close {
+                true => WidthCandidate::new(normal, lanes, machine).unprofitable(reason, close),
+                false => Width::Scalar(reason),
+            };
         }
         let waits = Waits::new(&normal, lanes, machine).any();
         let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);

@@ -62,9 +62,8 @@ fn guards_decide_nothing() {
     assert!(other < 0.8 * below, "not a guard: {other}, and {below} with a guard");
 }
 
-#[test]
-fn loops_are_entered() {
-    let sum = "
+/// A loop that adds elements up to the number `v10`.
+const SUM: &str = "
 b1(v20: i32, v21: f32):
     v22: i64 = sext v20
     v23: ptr(global) = addr scale 4 v1, v22
@@ -76,10 +75,22 @@ b1(v20: i32, v21: f32):
 b2(v30: f32):
     store align 4 v9, v30
     ret";
-    let plain = gain(costs(true, &format!("    v10: i32 = load align 4 v9\n    jump b1(v4, v6){sum}")));
+
+#[test]
+fn loops_are_entered() {
+    let plain = gain(costs(true, &format!("    v10: i32 = load align 4 v9\n    jump b1(v4, v6){SUM}")));
     let test = "    v10: i32 = load align 4 v9\n    v11: b1 = icmp sgt v10, v4\n    branch v11, b1(v4, v6), b2(v6)";
-    let guarded = gain(costs(true, &format!("{test}{sum}")));
+    let guarded = gain(costs(true, &format!("{test}{SUM}")));
     assert!((0.9..1.25).contains(&(guarded / plain)), "{guarded} instead of {plain}");
+}
+
+/// Work-items that have a row each wait longer for one another than those that look up a length.
+#[test]
+fn rows_differ_in_length() {
+    let row = gain(costs(true, &format!("    v10: i32 = load align 4 v9\n    jump b1(v4, v6){SUM}")));
+    let table = "    v12: i32 = load align 4 v9\n    v13: i64 = sext v12\n    v14: ptr(global) = addr scale 4 v1, v13\n    v10: i32 = load align 4 v14";
+    let table = gain(costs(true, &format!("{table}\n    jump b1(v4, v6){SUM}")));
+    assert!(row < 0.7 * table, "{row} and {table}");
 }
 
 #[test]
