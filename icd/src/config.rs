@@ -68,6 +68,8 @@ pub struct Config {
     pub width: Option<u32>,
     /// `CLIFT_ROWS`.
     pub rows: Option<u32>,
+    /// `CLIFT_LOOP_WIDTH`.
+    pub loop_lanes: Option<u32>,
     /// `CLIFT_INLINE`.
     pub inline_limit: Option<usize>,
     /// `CLIFT_SPECIALIZE`.
@@ -303,6 +305,17 @@ const VARIABLES: &[Variable] = &[
         },
     },
     Variable {
+        name: "CLIFT_LOOP_WIDTH",
+        values: "1 | 2 | 4 | 8 | 16 | 32 | 64",
+        default: "chosen per loop",
+        doc: "iterations of a loop that execute together in vector registers, in kernels with one lane",
+        takes_empty: false,
+        set: |config, value| {
+            config.loop_lanes = Some(number(value, |n: &u32| n.is_power_of_two() && *n <= 64)?);
+            Ok(())
+        },
+    },
+    Variable {
         name: "CLIFT_INLINE",
         values: "a number of instructions",
         default: "40000",
@@ -438,6 +451,7 @@ impl Default for Config {
             symbols: SymbolReaders::default(),
             width: None,
             rows: None,
+            loop_lanes: None,
             inline_limit: None,
             specialize: SpecializeChoice::Auto,
             threads: None,

@@ -114,6 +114,9 @@ struct How {
     /// Rows of a work-group that are executed together, instead of the compiler's choice.
     #[arg(long)]
     rows: Option<u32>,
+    /// Iterations of a loop that are executed together in kernels with one lane, instead of the compiler's choice.
+    #[arg(long)]
+    loop_width: Option<u32>,
     /// The most instructions of a kernel into which all functions are inlined.
     #[arg(long)]
     inline: Option<usize>,
@@ -170,6 +173,7 @@ impl How {
             width: self.width,
             separate_args: true,
             rows: self.rows,
+            loop_lanes: self.loop_width,
             inline_limit: self.inline,
             opt_disable: self.opt_disable,
             dump,

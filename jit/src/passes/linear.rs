@@ -31,7 +31,7 @@ enum Atom {
 
 /// A sum of multiples of atoms and a constant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) struct Linear {
+pub(crate) struct Linear {
     /// Sorted, without duplicates and zeros.
     terms: Vec<(Atom, i64)>,
     constant: i64,
@@ -64,6 +64,27 @@ impl Linear {
         Linear::default().plus(self, factor)
     }
 
+    /// By how much the form is more than another one, if that is a constant where extended sums do not wrap. Where one does, the
+    /// difference is another one by 2^32 at least.
+    pub(crate) fn apart_from(&self, other: &Linear) -> Option<i64> {
+        let difference = self.clone().unextended()?.plus(other.clone().unextended()?, -1)?;
+        difference.terms.is_empty().then_some(difference.constant)
+    }
+
+    /// With the sums under extensions from 32 bits as terms of this one.
+    fn unextended(self) -> Option<Linear> {
+        let mut whole = Linear::constant(self.constant);
+        for (atom, by) in self.terms {
+            let term = match atom {
+                Atom::Value(_) => Linear::atom(atom),
+                Atom::Extended { bits: 32, sum, .. } => sum.unextended()?,
+                Atom::Extended { .. } => return None,
+            };
+            whole = whole.plus(term, by)?;
+        }
+        Some(whole)
+    }
+
     /// The same number modulo 2 to the power of `bits`.
     fn fit(mut self, bits: u32) -> Linear {
         let unused = 64 - bits.clamp(1, 64);
@@ -79,7 +100,7 @@ impl Linear {
 
 /// Which iteration a form is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Iteration {
+pub(crate) enum Iteration {
     This,
     /// The one after, in terms of values of this one.
     Next,
@@ -96,16 +117,16 @@ pub(super) enum Iteration {
 }
 
 /// The forms of values in a loop with one latch.
-pub(super) struct LinearForms<'a> {
-    pub(super) func: &'a Function,
-    pub(super) loops: &'a LoopForest,
-    pub(super) id: LoopId,
-    pub(super) latch: Block,
+pub(crate) struct LinearForms<'a> {
+    pub(crate) func: &'a Function,
+    pub(crate) loops: &'a LoopForest,
+    pub(crate) id: LoopId,
+    pub(crate) latch: Block,
 }
 
 impl LinearForms<'_> {
     /// The form of a scalar in an iteration. `None` if it is not known in the next one, or too long.
-    pub(super) fn of(&self, value: Value, iteration: Iteration) -> Option<Linear> {
+    pub(crate) fn of(&self, value: Value, iteration: Iteration) -> Option<Linear> {
         self.within(value, iteration, MAX_DEPTH)
     }
 

@@ -98,6 +98,15 @@ impl Place {
 
     /// Whether the two may have bytes in common.
     pub(super) fn may_overlap(&self, other: &Place, escapes: &Escapes) -> bool {
+        let ends_before = |a: &Place, b: &Place| {
+            a.bytes.is_some_and(|bytes| a.disp.checked_add(i64::from(bytes)).is_some_and(|end| end <= b.disp))
+        };
+        self.may_share_object(other, escapes)
+            && !(self.address == other.address && (ends_before(self, other) || ends_before(other, self)))
+    }
+
+    /// Whether the two may be in one object, of which they may be different parts.
+    pub(crate) fn may_share_object(&self, other: &Place, escapes: &Escapes) -> bool {
         if !self.space.may_alias(other.space) || (self.class != other.class && self.class != 0 && other.class != 0) {
             return false;
         }
@@ -111,10 +120,7 @@ impl Place {
                 Root::Slot(_) | Root::Variable(_) | Root::LocalArg(_),
             ) => {}
         }
-        let ends_before = |a: &Place, b: &Place| {
-            a.bytes.is_some_and(|bytes| a.disp.checked_add(i64::from(bytes)).is_some_and(|end| end <= b.disp))
-        };
-        !(self.address == other.address && (ends_before(self, other) || ends_before(other, self)))
+        true
     }
 
     /// Whether it is in a private variable whose address does not escape.

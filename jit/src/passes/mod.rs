@@ -24,7 +24,7 @@ mod if_convert;
 pub(crate) mod launch_constants;
 mod licm;
 mod lifetimes;
-mod linear;
+pub(crate) mod linear;
 mod loop_borders;
 pub(crate) mod loop_form;
 mod loop_loads;

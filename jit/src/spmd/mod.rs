@@ -50,7 +50,7 @@ use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;
-use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
+use transform::{loop_counters, loop_vectorizer, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{coalesced_row, observes_sub_groups};
@@ -122,7 +122,7 @@ pub fn narrower(
     if observes_sub_groups(func) {
         return Ok(None);
     }
-    let maker = Maker { module, kernel, options, groups: false, growth: regions::Growth::default() };
+    let maker = Maker { module, kernel, options, machine, groups: false, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
         Width::Packs(lanes, normal, versions, _) => {
@@ -168,7 +168,7 @@ fn make(
     let groups = single.is_some();
     let func = single.as_ref().unwrap_or(&module.funcs[kernel.func]);
     let rows = if groups { RowLengths::Long } else { RowLengths::of(kernel) };
-    let maker = Maker { module, kernel, options, groups, growth };
+    let maker = Maker { module, kernel, options, machine, groups, growth };
     let width = Width::choose(func, rows, options, machine);
     let costs = if uses_other_dimensions(func) { width.pack_costs(machine) } else { None };
     let (lanes, normal, versions, close) = match width {
@@ -240,6 +240,7 @@ struct Maker<'a> {
     module: &'a Module,
     kernel: &'a KernelData,
     options: &'a Options,
+    machine: &'a Machine,
     /// As in [`Packing::groups`].
     groups: bool,
     growth: regions::Growth,
@@ -248,10 +249,15 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// One work-item per loop iteration. Also returns the number of regions.
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
-        let vectors = self.options.backend != BackendChoice::Interp && !self.options.opt_disable;
-        let vectors = if vectors { one_lane::run(func, &self.module.globals) } else { None };
+        let Maker { module, options, .. } = self;
+        let vectors = options.backend != BackendChoice::Interp && !options.opt_disable;
+        let packs = vectors && options.checks.is_empty() && !self.groups && options.loop_lanes != Some(1);
+        let packs = if packs { loop_vectorizer::run(func, &module.globals, options, self.machine) } else { None };
+        let func = packs.as_ref().unwrap_or(func);
+        verified(module)("loop_vectorizer", func);
+        let vectors = if vectors { one_lane::run(func, &module.globals) } else { None };
         let mut func = vectors.map_or_else(|| func.clone(), |made| made.func);
-        verified(self.module)("one_lane", &func);
+        verified(module)("one_lane", &func);
         collectives::lower_for_single_lane(&mut func);
         add_loops(self.module, self.kernel, self.options, &func, Packing::one(self.groups), self.growth)
     }

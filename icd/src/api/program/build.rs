@@ -327,7 +327,7 @@ fn with_unit<T>(
 /// The kernel compiler's options that do not come from the application.
 fn compiler_options() -> Options {
     let config = config();
-    let (backend, width, rows) = (config.backend, config.width, config.rows);
+    let (backend, width, rows, loop_lanes) = (config.backend, config.width, config.rows, config.loop_lanes);
     let (checks, inline_limit) = (config.checks, config.inline_limit);
     // Reports name arguments.
     let arg_info = !checks.is_empty();
@@ -336,6 +336,7 @@ fn compiler_options() -> Options {
         width,
         checks,
         rows,
+        loop_lanes,
         inline_limit,
         arg_info,
         dump: config.dumps(),

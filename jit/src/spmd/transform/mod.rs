@@ -3,6 +3,7 @@
 
 pub(crate) mod index_widening;
 pub(crate) mod loop_counters;
+pub(crate) mod loop_vectorizer;
 pub(crate) mod normalize;
 pub(crate) mod one_lane;
 pub(crate) mod one_row_groups;

@@ -22,7 +22,7 @@ use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND};
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::inst::BlockCall;
 use clift_kir::ssa::remove_trivial_params;
-use clift_kir::{Block, Builder, Function, Inst};
+use clift_kir::{Block, Builder, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
 use crate::passes::loop_form::{add_blocks, analyze, close_loops, outermost_left};
@@ -137,11 +137,17 @@ fn unify_returns(func: &mut Function) {
         .filter(|&(_, inst)| class(func.dfg.inst(inst).op) == Class::End)
         .collect();
     let exit = func.append_block();
+    // The kernel of a loop's iterations returns values (`super::loop_vectorizer`).
+    let returns = func.returns.clone();
+    let params: Vec<Value> = returns.iter().map(|&ty| func.dfg.append_param(exit, ty)).collect();
     for (block, inst) in ends {
+        let mut values = func.dfg.inst(inst).args.to_vec();
         func.layout.remove_inst(inst);
-        Builder::at_end(func, block).jump(exit, &[]);
+        let mut b = Builder::at_end(func, block);
+        values.extend(returns.iter().skip(values.len()).map(|&ty| b.undef(ty)));
+        b.jump(exit, &values);
     }
-    Builder::at_end(func, exit).ret(&[]);
+    Builder::at_end(func, exit).ret(&params);
 }
 
 /// Moves instructions without operands and effects to a new entry block.

@@ -310,7 +310,10 @@ impl Widener<'_> {
             return;
         }
         match calls.len() {
-            0 => {}
+            0 => {
+                let values = data.args.iter().map(|&arg| self.packs(arg)[0]).collect();
+                self.out.dfg.inst_mut(terminator).args = values;
+            }
             1 => self.edge(block, &calls[0], mask, mask),
             _ if self.divergence.diverges(block) => {
                 for (call, lanes) in self.target_masks(inst, &calls, mask) {

@@ -57,7 +57,8 @@ pub(crate) fn run(
 ) -> (Function, VectorizationReport) {
     let plan = LinearizationPlan::new(normal, divergence);
     let masks = Masks::new(normal, divergence, &plan);
-    let mut out = Function::new(normal.func.name.clone(), &[]);
+    let returns: Vec<Type> = normal.func.returns.iter().map(|ty| ty.with_lanes(width)).collect();
+    let mut out = Function::new(normal.func.name.clone(), &returns);
     out.stage = Stage::Widened;
     out.slots = normal.func.slots.clone();
     for data in out.slots.values_mut() {
