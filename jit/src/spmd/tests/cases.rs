@@ -11,7 +11,7 @@ use crate::Options;
 use crate::spmd::GroupFunction;
 use crate::spmd::workgroup::regions::{Growth, Regions};
 
-fn parse(text: &str) -> Module {
+pub(super) fn parse(text: &str) -> Module {
     text::parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod generate;
 mod growth;
 pub(crate) mod harness;
 mod index_widening;
+mod loop_vectorizer;
 mod perlane;
 mod records;
 mod rows;
