@@ -247,19 +247,23 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// One work-item per loop iteration. Also returns the number of regions.
-    fn scalar(&self, func: &Function) -> Result<(GroupFunction, usize), BuildError> {
+    /// One work-item per loop iteration. Also returns the number of regions and what became of loops.
+    fn scalar(&self, func: &Function) -> Result<(GroupFunction, VectorizationReport), BuildError> {
         let Maker { module, options, .. } = self;
         let vectors = options.backend != BackendChoice::Interp && !options.opt_disable;
         let packs = vectors && options.checks.is_empty() && !self.groups && options.loop_lanes != Some(1);
-        let packs = if packs { loop_vectorizer::run(func, &module.globals, options, self.machine) } else { None };
+        let (packs, loops) = match packs {
+            true => loop_vectorizer::run(func, &module.globals, options, self.machine),
+            false => (None, Vec::new()),
+        };
         let func = packs.as_ref().unwrap_or(func);
         verified(module)("loop_vectorizer", func);
         let vectors = if vectors { one_lane::run(func, &module.globals) } else { None };
         let mut func = vectors.map_or_else(|| func.clone(), |made| made.func);
         verified(module)("one_lane", &func);
         collectives::lower_for_single_lane(&mut func);
-        add_loops(self.module, self.kernel, self.options, &func, Packing::one(self.groups), self.growth)
+        let (made, regions) = add_loops(module, self.kernel, options, &func, Packing::one(self.groups), self.growth)?;
+        Ok((made, VectorizationReport { regions, loops, groups: self.groups, ..VectorizationReport::default() }))
     }
 
     /// The group functions of a kernel with one lane per pack.
@@ -269,8 +273,8 @@ impl Maker<'_> {
         report: VectorizationReport,
         machine: &Machine,
     ) -> Result<GroupFunctions, BuildError> {
-        let (general, regions) = self.scalar(func)?;
-        let report = VectorizationReport { regions, groups: self.groups, ..report }.describe(
+        let (general, VectorizationReport { regions, loops, groups, .. }) = self.scalar(func)?;
+        let report = VectorizationReport { regions, loops, groups, ..report }.describe(
             self.module,
             func,
             (general.private_bytes, machine),

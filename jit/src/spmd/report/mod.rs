@@ -14,6 +14,7 @@ pub use access::{Access, Cause, Object};
 pub use text::{Remark, ranges};
 
 use super::class::{Class, class};
+pub use super::transform::loop_vectorizer::{LoopOutcome, Obstacle};
 use crate::target::machine::Machine;
 
 /// What the vectorizer did, and source locations of costly code. They are those of the variant for whole packs, if there is one.
@@ -30,6 +31,8 @@ pub struct VectorizationReport {
     pub groups: bool,
     /// Rows of a work-group whose packs are executed together, if there are several and their number is a multiple of it.
     pub rows: Option<u32>,
+    /// What became of loops, in kernels with one lane.
+    pub loops: Vec<(Loc, LoopOutcome)>,
     /// Regions: pieces of the kernel between barriers.
     pub regions: usize,
     /// Barriers of the work-group.

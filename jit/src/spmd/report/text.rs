@@ -5,7 +5,7 @@ use std::fmt;
 use clift_kir::Opcode;
 use clift_kir::ops::{CallOp, MemoryOp, OpClass};
 
-use super::{Access, Cause, VectorizationReport};
+use super::{Access, Cause, LoopOutcome, Obstacle, VectorizationReport};
 
 /// A sentence about some lines.
 #[derive(Clone, Debug)]
@@ -46,6 +46,7 @@ impl VectorizationReport {
             .map(|(kind, access)| (kind.name(), vec![access.loc.line], access_text(kind, access)))
             .chain(self.per_lane.iter().map(|(op, loc)| ("lane by lane", vec![loc.line], per_lane_text(*op))))
             .chain(self.masked_blocks.iter().map(|lines| ("mask", lines.clone(), MASKED.to_owned())))
+            .chain(self.loops.iter().map(|&(loc, outcome)| ("loop", vec![loc.line], loop_text(outcome))))
             .chain(self.barriers.iter().map(|loc| ("barrier", vec![loc.line], self.barrier_text())))
             .chain((self.private_bytes > 0).then(|| ("private variables", Vec::new(), self.private_text())));
         let mut remarks: Vec<Remark> = Vec::new();
@@ -87,6 +88,23 @@ impl VectorizationReport {
 
 const MASKED: &str = "mask: only some work-items execute this, so a pack executes it if any of its lanes does; keep it short, or \
                       let neighbouring work-items agree";
+
+fn loop_text(outcome: LoopOutcome) -> String {
+    let reason = match outcome {
+        LoopOutcome::Vectorized(iterations) => return format!("loop: {iterations} iterations execute together"),
+        LoopOutcome::Scalar(Obstacle::TripCount) => {
+            "the number of iterations is not known before; count to a limit that the loop does not change, and leave it only there"
+        }
+        LoopOutcome::Scalar(Obstacle::CarriedValue) => {
+            "each needs a value of the one before; sums of floats can be split with -cl-unsafe-math-optimizations"
+        }
+        LoopOutcome::Scalar(Obstacle::Memory) => {
+            "one may write what another accesses; read from one argument and write to another"
+        }
+        LoopOutcome::Scalar(Obstacle::Cost) => "together they are estimated to be slower",
+    };
+    format!("loop: iterations execute one by one: {reason}")
+}
 
 /// What is wrong with an access.
 #[derive(Clone, Copy)]

@@ -167,7 +167,7 @@ fn generated(rng: &mut Rng) -> Module {
     let mut last = t.load(&counter);
     let mut next_sum = sum.clone();
     for _ in 0..1 + t.rng.below(4) {
-        match t.rng.below(7) {
+        match t.rng.below(8) {
             0 => {
                 let value = t.load(&counter);
                 last = t.operation(&last, &value);
@@ -217,6 +217,17 @@ fn generated(rng: &mut Rng) -> Module {
                 t.line(&format!("branch {again}, b{inner}({next}, {more}, {other}), b{after}"));
                 t.begin(after, "");
                 (next_sum, last) = (more, other);
+            }
+            6 => {
+                // Some iterations begin again.
+                let (then, join) = (t.block(), t.block());
+                let condition = t.define("b1", &format!("icmp eq {last}, {second}"));
+                t.line(&format!("branch {condition}, b{then}, b{join}({next_sum})"));
+                t.begin(then, "");
+                let again = if t.chance(2) { own.clone() } else { next_sum };
+                t.line(&format!("jump b{join}({again})"));
+                next_sum = t.fresh();
+                t.begin(join, &format!("({next_sum}: i32)"));
             }
             _ => {
                 let condition = t.define("b1", &format!("icmp sgt {last}, {second}"));
@@ -286,7 +297,7 @@ fn vectorized(module: &Module, lanes: Option<u32>) -> Option<Module> {
     let options = Options { loop_lanes: lanes, backend: BackendChoice::Auto, ..Options::default() };
     let mut made = module.clone();
     let func = module.kernels[0].func;
-    made.funcs[func] = loop_vectorizer::run(&module.funcs[func], &module.globals, &options, &Machine::COMMON)?;
+    made.funcs[func] = loop_vectorizer::run(&module.funcs[func], &module.globals, &options, &Machine::COMMON).0?;
     clift_kir::verify::module(&made).unwrap_or_else(|e| panic!("{e}\n{module}\n{made}"));
     Some(made)
 }

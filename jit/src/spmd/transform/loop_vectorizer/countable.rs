@@ -83,7 +83,10 @@ impl CountableLoop {
         let params = func.dfg.params(header);
         let [first, next] = [args_of_edge(func, preheader, header)?, args_of_edge(func, latch, header)?];
         let of_param = |i: usize| Induction::of(func, params[i], first[i], next[i]);
-        let inductions: Vec<Induction> = (0..params.len()).filter_map(of_param).collect();
+        let mut inductions: Vec<Induction> = (0..params.len()).filter_map(of_param).collect();
+        let extended = |i: usize| Induction::extended(func, &inductions, params[i], first[i], next[i]);
+        let extended: Vec<Induction> = (0..params.len()).filter_map(extended).collect();
+        inductions.extend(extended);
         let limit = Limit::of(normal, id, branch.args[0], stays == 0, &inductions)?;
         let mut blocks = EntitySet::new();
         blocks.extend(data.blocks.iter().copied());
@@ -109,6 +112,19 @@ impl CountableLoop {
     /// What growing by one iteration promises, also because of the test in [`Self::trip_count`].
     pub(super) fn flags(&self, induction: Induction) -> WrapFlags {
         if induction.param == self.limit.counter.param { induction.flags | self.limit.flags() } else { induction.flags }
+    }
+
+    /// The trip count, if it is constant.
+    pub(super) fn constant_trip_count(&self, func: &Function) -> Option<i64> {
+        let Limit { counter, ref cond, limit, .. } = self.limit;
+        let (start, limit) = (signed(func, counter.start)?, signed(func, limit)?);
+        let distance = if counter.step > 0 { limit.checked_sub(start) } else { start.checked_sub(limit) };
+        let or_equal = matches!(cond, IntCond::Sle | IntCond::Sge | IntCond::Ule);
+        let passed = i64::from(or_equal) + i64::from(!self.limit.is_next);
+        distance.filter(|&distance| distance > 0).map(|distance| {
+            let step = counter.step.abs();
+            (if or_equal { distance / step } else { (distance + step - 1) / step }) + passed
+        })
     }
 
     /// Emits the trip count, and a Boolean that says whether it is right.
@@ -140,6 +156,24 @@ impl Induction {
         let suits = ty.is_ptr() || ty == Type::I32 || ty == Type::I64;
         let fits = step != 0 && (-MAX_STEP..=MAX_STEP).contains(&step);
         (suits && !ty.is_vector() && fits).then_some(Induction { param, start, next, step, flags: data.imm.wrap() })
+    }
+
+    /// A parameter that is always the extension of one of some variables.
+    fn extended(func: &Function, of: &[Induction], param: Value, start: Value, next: Value) -> Option<Induction> {
+        let extension = |value: Value| {
+            let data = func.dfg.inst(func.dfg.def_inst(value)?);
+            matches!(data.op, Opcode::Sext | Opcode::Zext).then(|| (data.op, data.args[0]))
+        };
+        let (op, from) = extension(next)?;
+        let narrow = of.iter().find(|induction| induction.next == from && func.dfg.ty(induction.param) == Type::I32)?;
+        let (promised, begins) = match op {
+            Opcode::Sext => (WrapFlags::NO_SIGNED, signed(func, narrow.start)),
+            _ => (WrapFlags::NO_UNSIGNED, func.dfg.as_splat_bits(narrow.start).map(|bits| bits as i64)),
+        };
+        let starts = extension(start) == Some((op, narrow.start)) || begins.is_some() && begins == signed(func, start);
+        let exact = narrow.flags.contains(promised) && func.dfg.ty(param) == Type::I64;
+        let flags = WrapFlags::NO_SIGNED;
+        (exact && starts).then_some(Induction { param, start, next, step: narrow.step, flags })
     }
 
     /// What the variable is in the iteration with some number, which is an `i64` below 2^31 (and the variable at least as often in

@@ -4,8 +4,7 @@
 //! for (j = 0; j < n; j++)                    n = trip count; whole = n - n % 16
 //!     c[j] = a[j] + b[j];                    for (k = 0; k != whole; k += 16)
 //!                                                pack of 16 work-items with the global ids k, k + 1, ...
-//!                                            for (j = whole; j < n; j++)
-//!                                                c[j] = a[j] + b[j];
+//!                                            pack of the n % 16 remaining work-items
 //! ```
 //!
 //! Kernels of one work-item, those written for FPGAs, and work-items that each walk along a row of their own have their parallelism in
@@ -18,7 +17,8 @@
 //! - [`dependence`]: whether iterations are independent;
 //! - [`reductions`]: values that every iteration combines with another one.
 //!
-//! The remaining iterations, and loops whose trip count turns out not to be what its flags promise, are executed one by one.
+//! The loop itself stays. It executes what packs do not: iterations of which only few are left, the last one if its values are used
+//! afterwards, and all if the trip count turns out not to be what the loop's comparison promises.
 
 mod countable;
 mod dependence;
@@ -27,7 +27,7 @@ mod reductions;
 mod splice;
 
 use clift_kir::analysis::LoopId;
-use clift_kir::{Block, Function};
+use clift_kir::{Block, Function, Loc};
 use rustc_hash::FxHashSet;
 
 use self::countable::CountableLoop;
@@ -37,38 +37,91 @@ use crate::Options;
 use crate::passes::{self, Globals};
 use crate::spmd::cost::throughput::estimate;
 use crate::spmd::cost::width::{RowLengths, Width};
-use crate::target::machine::Machine;
+use crate::target::machine::{MAX_LANES, Machine};
 
 /// The most instructions of a loop that is looked at, in all of its inner loops.
 const MAX_INSTS: usize = 2000;
 /// The most loops of a kernel that are looked at.
 const MAX_LOOPS: usize = 64;
-/// How many times as fast iterations must be as lanes, by the estimate: the rest of them is executed one by one.
+/// How many times as fast iterations must be as lanes, by the estimate: some of them are executed one by one.
 const WORTHWHILE: f64 = 1.5;
 /// How much faster an inner loop must be than the one around it to be preferred: the rest of the latter is executed only once.
 const INNER_WORTHWHILE: f64 = 1.2;
+/// The fewest iterations of a loop that is looked at.
+const MIN_ITERATIONS: i64 = 4;
+/// Loops with fewer instructions execute twice the usual iterations at once: counting takes as long as what they do.
+const SHORT: usize = 16;
+/// The most instructions of a loop that is there for the remaining iterations, too.
+const MAX_TAIL_INSTS: usize = 300;
+/// How much longer a pack takes in which some lanes are inactive.
+const MASKED: f64 = 1.3;
 
 /// What follows the transformation.
 const CLEANUP: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce", "simplify_cfg"];
 
-/// Vectorizes the loops of a kernel with one lane where that pays. `None` if there are none.
-pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine: &Machine) -> Option<Function> {
-    let mut normal = normalize::run(func)?;
+/// What became of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoopOutcome {
+    /// So many iterations are executed together.
+    Vectorized(u32),
+    /// Iterations are executed one by one, for this reason.
+    Scalar(Obstacle),
+}
+
+/// Why the iterations of a loop are executed one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The number of iterations is not known before the loop.
+    TripCount,
+    /// An iteration needs a value of the one before it.
+    CarriedValue,
+    /// Iterations may write what others read or write.
+    Memory,
+    /// That is estimated to be faster.
+    Cost,
+}
+
+/// Vectorizes the loops of a kernel with one lane where that pays. Returns the kernel, unless nothing has changed, and what became of
+/// its loops, by their headers' locations.
+pub(crate) fn run(
+    func: &Function,
+    globals: &Globals,
+    options: &Options,
+    machine: &Machine,
+) -> (Option<Function>, Vec<(Loc, LoopOutcome)>) {
+    let mut outcomes: Vec<(Loc, LoopOutcome)> = Vec::new();
+    let Some(mut normal) = normalize::run(func) else { return (None, outcomes) };
     let mut finished: FxHashSet<Block> = FxHashSet::default();
     let mut vectorized = false;
     for _ in 0..MAX_LOOPS {
         let Some(nest) = next_nest(&normal, &mut finished) else { break };
-        let Some(chosen) = best_of(&normal, &nest, options, machine) else { continue };
+        let loc = |id: LoopId| location(&normal.func, normal.loops.get(id).header);
+        let chosen = match best_of(&normal, &nest, options, machine) {
+            Ok(chosen) => chosen,
+            Err(obstacle) => {
+                outcomes.push((loc(nest[0]), LoopOutcome::Scalar(obstacle)));
+                continue;
+            }
+        };
         let Some((func, made)) = splice::run(&normal, &chosen) else { continue };
+        outcomes.push((loc(chosen.kernel.counted.id), LoopOutcome::Vectorized(chosen.lanes)));
         finished.extend(made);
-        normal = normalize::run(&func)?;
+        let Some(next) = normalize::run(&func) else { break };
+        normal = next;
         vectorized = true;
     }
-    vectorized.then(|| {
+    let changed = vectorized.then(|| {
         let mut func = normal.func;
         passes::run(&mut func, globals, CLEANUP, &mut |_, _| ());
         func
-    })
+    });
+    (changed, outcomes)
+}
+
+/// The location of the first instruction of a block that has one.
+fn location(func: &Function, block: Block) -> Loc {
+    let mut locs = func.layout.insts(block).iter().map(|&inst| func.locs[inst]);
+    locs.find(|loc| loc.line != 0).unwrap_or_default()
 }
 
 /// A loop that will be vectorized.
@@ -76,12 +129,14 @@ struct Chosen {
     kernel: IterationKernel,
     lanes: u32,
     /// The normal form of the kernel for whole packs.
-    normal: Box<NormalForm>,
+    whole: Box<NormalForm>,
+    /// The one for the remaining iterations, if they are a pack as well, and the most of them that are faster one by one.
+    tail: Option<(Box<NormalForm>, u32)>,
     gain: f64,
 }
 
-/// A loop that is not in `finished`, and neither is one around it, with the loops in it; the outermost such loop. All of them are then
-/// in `finished`.
+/// A loop that is not in `finished`, and neither is one around it, with the loops in it; the outermost such loop, which is then in
+/// `finished`.
 fn next_nest(normal: &NormalForm, finished: &mut FxHashSet<Block>) -> Option<Vec<LoopId>> {
     let loops = &normal.loops;
     let open = |id: LoopId| !finished.contains(&loops.get(id).header);
@@ -96,39 +151,68 @@ fn next_nest(normal: &NormalForm, finished: &mut FxHashSet<Block>) -> Option<Vec
     Some(nest)
 }
 
-/// The loop of a nest that gains most.
-fn best_of(normal: &NormalForm, nest: &[LoopId], options: &Options, machine: &Machine) -> Option<Chosen> {
-    let mut best: Option<Chosen> = None;
+/// The loop of a nest that gains most; if none does, why the innermost one that was looked at does not.
+fn best_of(normal: &NormalForm, nest: &[LoopId], options: &Options, machine: &Machine) -> Result<Chosen, Obstacle> {
+    let mut best: Result<Chosen, Obstacle> = Err(Obstacle::TripCount);
     for &id in nest {
-        let Some(chosen) = choose(normal, id, options, machine) else { continue };
-        if best.as_ref().is_none_or(|best| chosen.gain > INNER_WORTHWHILE * best.gain) {
-            best = Some(chosen);
+        match (choose(normal, id, options, machine), &best) {
+            (Ok(chosen), Ok(before)) if chosen.gain <= INNER_WORTHWHILE * before.gain => {}
+            (Ok(chosen), _) => best = Ok(chosen),
+            (Err(obstacle), Err(_)) => best = Err(obstacle),
+            (Err(_), Ok(_)) => {}
         }
     }
     best
 }
 
 /// The lanes for a loop, if it can be vectorized and gains.
-fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine) -> Option<Chosen> {
+fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine) -> Result<Chosen, Obstacle> {
     let data = normal.loops.get(id);
     let func = &normal.func;
     let insts: usize = data.blocks.iter().map(|&block| func.layout.insts(block).len()).sum();
     if insts > MAX_INSTS || func.layout.is_cold(data.header) {
-        return None;
+        return Err(Obstacle::Cost);
     }
-    let counted = CountableLoop::of(normal, id)?;
-    let reductions = reductions::all(normal, &counted)?;
+    let counted = CountableLoop::of(normal, id).ok_or(Obstacle::TripCount)?;
+    let reductions = reductions::all(normal, &counted).ok_or(Obstacle::CarriedValue)?;
     if !dependence::iterations_are_independent(normal, &counted) {
-        return None;
+        return Err(Obstacle::Memory);
+    }
+    let forced = options.loop_lanes;
+    let iterations = counted.constant_trip_count(func);
+    if forced.is_none() && iterations.is_some_and(|iterations| iterations < MIN_ITERATIONS) {
+        return Err(Obstacle::Cost);
     }
     let kernel = IterationKernel::new(normal, counted, reductions);
-    let forced = options.loop_lanes;
-    let kernel_options = Options { width: forced, rows: None, opt_disable: false, ..options.clone() };
-    let (lanes, normal) = match Width::choose(&kernel.func, RowLengths::Long, &kernel_options, machine) {
-        Width::Packs(lanes, general, versions, _) => (lanes, versions.unwrap_or(general)),
-        Width::Scalar(_) | Width::Unprofitable(..) => return None,
+    let choice = |lanes: Option<u32>| {
+        let options = Options { width: lanes, rows: None, opt_disable: false, ..options.clone() };
+        match Width::choose(&kernel.func, RowLengths::Long, &options, machine) {
+            Width::Packs(lanes, general, versions, _) => Some((lanes, general, versions)),
+            Width::Scalar(_) | Width::Unprofitable(..) => None,
+        }
     };
-    let costs = estimate(&normal, &normal.divergence(lanes, true), lanes, machine);
+    let mut chosen = choice(forced).ok_or(Obstacle::Cost)?;
+    // The last packs need no more lanes than there are iterations.
+    let most = iterations.map_or(MAX_LANES, |iterations| iterations.min(MAX_LANES.into()) as u32);
+    let is_short = insts < SHORT && 2 * chosen.0 <= most;
+    if forced.is_none() && (is_short || chosen.0 > most) {
+        let lanes = if is_short { 2 * chosen.0 } else { most.next_power_of_two() };
+        chosen = choice(Some(lanes)).ok_or(Obstacle::Cost)?;
+    }
+    let (lanes, general, versions) = chosen;
+    let costs_of = |normal: &NormalForm| estimate(normal, &normal.divergence(lanes, true), lanes, machine);
+    let costs = costs_of(versions.as_ref().unwrap_or(&general));
     let gain = costs.scalar / costs.pack.max(1.0);
-    (forced.is_some() || gain > WORTHWHILE).then_some(Chosen { kernel, lanes, normal, gain })
+    if forced.is_none() && gain < WORTHWHILE {
+        return Err(Obstacle::Cost);
+    }
+    // Vectors with masks are accessed whole only in long registers.
+    let masks = machine.register_bits > Machine::COMMON.register_bits || forced.is_some();
+    let tail = (masks && insts <= MAX_TAIL_INSTS).then(|| {
+        let costs = costs_of(&general);
+        let single = (MASKED * f64::from(lanes) * costs.pack.max(1.0) / costs.scalar.max(1.0)) as u32;
+        (general.clone(), if forced.is_some() { 1 } else { single })
+    });
+    let tail = tail.filter(|&(_, single)| single < lanes - 1);
+    Ok(Chosen { kernel, lanes, whole: versions.unwrap_or(general), tail, gain })
 }

@@ -83,10 +83,10 @@ impl Reduction {
         b.combine(self.op, a, c)
     }
 
-    /// The value after all iterations that the lanes stand for.
-    pub(super) fn finish(&self, b: &mut Builder<'_>, lanes: Value) -> Value {
+    /// The value after all iterations that the lanes stand for, from what it was before.
+    pub(super) fn finish(&self, b: &mut Builder<'_>, before: Value, lanes: Value) -> Value {
         let all = b.reduce(self.op, lanes);
-        b.combine(self.op, self.start, all)
+        b.combine(self.op, before, all)
     }
 }
 
