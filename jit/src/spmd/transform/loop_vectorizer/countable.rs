@@ -6,7 +6,8 @@ use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Elem, Function, Imm, IntCond, Opcode, Type, Value, WrapFlags};
 use cranelift_entity::EntitySet;
 
-use crate::passes::loop_form::{args_of_edge, preheader};
+use crate::passes::Replacements;
+use crate::passes::loop_form::{analyze, args_of_edge, preheader};
 use crate::spmd::transform::normalize::NormalForm;
 
 /// The largest step of an induction variable.
@@ -83,10 +84,7 @@ impl CountableLoop {
         let params = func.dfg.params(header);
         let [first, next] = [args_of_edge(func, preheader, header)?, args_of_edge(func, latch, header)?];
         let of_param = |i: usize| Induction::of(func, params[i], first[i], next[i]);
-        let mut inductions: Vec<Induction> = (0..params.len()).filter_map(of_param).collect();
-        let extended = |i: usize| Induction::extended(func, &inductions, params[i], first[i], next[i]);
-        let extended: Vec<Induction> = (0..params.len()).filter_map(extended).collect();
-        inductions.extend(extended);
+        let inductions: Vec<Induction> = (0..params.len()).filter_map(of_param).collect();
         let limit = Limit::of(normal, id, branch.args[0], stays == 0, &inductions)?;
         let mut blocks = EntitySet::new();
         blocks.extend(data.blocks.iter().copied());
@@ -141,6 +139,48 @@ fn home(func: &Function, value: Value) -> Option<Block> {
     }
 }
 
+/// Lets loops in normal form extend a counter in each iteration in place of passing on its extension. Whether there are any.
+pub(super) fn extend_counters(func: &mut Function) -> bool {
+    let (cfg, _, loops) = analyze(func);
+    let mut found: Vec<(Block, Value, Opcode, Value)> = Vec::new();
+    for (_, data) in loops.iter() {
+        let header = data.header;
+        let (&[latch], Some(preheader)) = (data.latches.as_slice(), preheader(&cfg, data)) else { continue };
+        let args = [preheader, latch].map(|from| args_of_edge(func, from, header).unwrap_or_default());
+        let params = func.dfg.params(header);
+        let counters: Vec<Induction> =
+            (0..params.len()).filter_map(|i| Induction::of(func, params[i], args[0][i], args[1][i])).collect();
+        for (i, &param) in params.iter().enumerate() {
+            let extended = extension(func, &counters, func.dfg.ty(param), args[0][i], args[1][i]);
+            found.extend(extended.map(|(op, counter)| (header, param, op, counter)));
+        }
+    }
+    let mut replacements = Replacements::default();
+    for &(header, param, op, counter) in &found {
+        let ty = func.dfg.ty(param);
+        let extended = Builder::before(func, header, 0).cast(op, counter, ty);
+        replacements.set(param, extended);
+    }
+    replacements.apply(func);
+    !found.is_empty()
+}
+
+/// The counter whose extension a parameter always is, and how it is extended, from what the parameter is first and next.
+fn extension(func: &Function, counters: &[Induction], ty: Type, start: Value, next: Value) -> Option<(Opcode, Value)> {
+    let extended = |value: Value| {
+        let data = func.dfg.inst(func.dfg.def_inst(value)?);
+        matches!(data.op, Opcode::Sext | Opcode::Zext).then(|| (data.op, data.args[0]))
+    };
+    let (op, from) = extended(next)?;
+    let counter = counters.iter().find(|counter| counter.next == from)?;
+    let begins = match op {
+        Opcode::Sext => signed(func, counter.start),
+        _ => func.dfg.as_splat_bits(counter.start).map(|bits| bits as i64),
+    };
+    let starts = extended(start) == Some((op, counter.start)) || begins.is_some() && begins == signed(func, start);
+    (starts && !ty.is_vector()).then_some((op, counter.param))
+}
+
 impl Induction {
     fn of(func: &Function, param: Value, start: Value, next: Value) -> Option<Induction> {
         let ty = func.dfg.ty(param);
@@ -156,24 +196,6 @@ impl Induction {
         let suits = ty.is_ptr() || ty == Type::I32 || ty == Type::I64;
         let fits = step != 0 && (-MAX_STEP..=MAX_STEP).contains(&step);
         (suits && !ty.is_vector() && fits).then_some(Induction { param, start, next, step, flags: data.imm.wrap() })
-    }
-
-    /// A parameter that is always the extension of one of some variables.
-    fn extended(func: &Function, of: &[Induction], param: Value, start: Value, next: Value) -> Option<Induction> {
-        let extension = |value: Value| {
-            let data = func.dfg.inst(func.dfg.def_inst(value)?);
-            matches!(data.op, Opcode::Sext | Opcode::Zext).then(|| (data.op, data.args[0]))
-        };
-        let (op, from) = extension(next)?;
-        let narrow = of.iter().find(|induction| induction.next == from && func.dfg.ty(induction.param) == Type::I32)?;
-        let (promised, begins) = match op {
-            Opcode::Sext => (WrapFlags::NO_SIGNED, signed(func, narrow.start)),
-            _ => (WrapFlags::NO_UNSIGNED, func.dfg.as_splat_bits(narrow.start).map(|bits| bits as i64)),
-        };
-        let starts = extension(start) == Some((op, narrow.start)) || begins.is_some() && begins == signed(func, start);
-        let exact = narrow.flags.contains(promised) && func.dfg.ty(param) == Type::I64;
-        let flags = WrapFlags::NO_SIGNED;
-        (exact && starts).then_some(Induction { param, start, next, step: narrow.step, flags })
     }
 
     /// What the variable is in the iteration with some number, which is an `i64` below 2^31 (and the variable at least as often in

@@ -49,8 +49,12 @@ const WORTHWHILE: f64 = 1.5;
 const INNER_WORTHWHILE: f64 = 1.2;
 /// The fewest iterations of a loop that is looked at.
 const MIN_ITERATIONS: i64 = 4;
-/// Loops with fewer instructions execute twice the usual iterations at once: counting takes as long as what they do.
-const SHORT: usize = 16;
+/// How many iterations a loop is assumed to have if constants do not decide: one in another loop, and one that is not.
+const ITERATIONS: [f64; 2] = [32.0, 256.0];
+/// Instructions that are executed for a loop over packs each time it is entered, and for each reduction in it; a processor executes
+/// fewer of these at once than of a long loop.
+const ENTERED: f64 = 60.0;
+const REDUCED: f64 = 30.0;
 /// The most instructions of a loop that is there for the remaining iterations, too.
 const MAX_TAIL_INSTS: usize = 300;
 /// How much longer a pack takes in which some lanes are inactive.
@@ -91,6 +95,11 @@ pub(crate) fn run(
 ) -> (Option<Function>, Vec<(Loc, LoopOutcome)>) {
     let mut outcomes: Vec<(Loc, LoopOutcome)> = Vec::new();
     let Some(mut normal) = normalize::run(func) else { return (None, outcomes) };
+    if countable::extend_counters(&mut normal.func) {
+        passes::run(&mut normal.func, globals, &["dce"], &mut |_, _| ());
+        let Some(again) = normalize::run(&normal.func) else { return (None, outcomes) };
+        normal = again;
+    }
     let mut finished: FxHashSet<Block> = FxHashSet::default();
     let mut vectorized = false;
     for _ in 0..MAX_LOOPS {
@@ -194,23 +203,24 @@ fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine)
     let mut chosen = choice(forced).ok_or(Obstacle::Cost)?;
     // The last packs need no more lanes than there are iterations.
     let most = iterations.map_or(MAX_LANES, |iterations| iterations.min(MAX_LANES.into()) as u32);
-    let is_short = insts < SHORT && 2 * chosen.0 <= most;
-    if forced.is_none() && (is_short || chosen.0 > most) {
-        let lanes = if is_short { 2 * chosen.0 } else { most.next_power_of_two() };
-        chosen = choice(Some(lanes)).ok_or(Obstacle::Cost)?;
+    if forced.is_none() && chosen.0 > most {
+        chosen = choice(Some(most.next_power_of_two())).ok_or(Obstacle::Cost)?;
     }
     let (lanes, general, versions) = chosen;
     let costs_of = |normal: &NormalForm| estimate(normal, &normal.divergence(lanes, true), lanes, machine);
     let costs = costs_of(versions.as_ref().unwrap_or(&general));
-    let gain = costs.scalar / costs.pack.max(1.0);
+    let one = costs.scalar / f64::from(lanes);
+    let entered = ENTERED + REDUCED * kernel.reductions.len() as f64;
+    let is_outermost = data.parent.is_none();
+    let all = iterations.map_or(ITERATIONS[usize::from(is_outermost)], |iterations| iterations as f64);
+    let gain = all * one / (entered + (all / f64::from(lanes)).ceil() * costs.pack.max(1.0));
     if forced.is_none() && gain < WORTHWHILE {
         return Err(Obstacle::Cost);
     }
     // Vectors with masks are accessed whole only in long registers.
     let masks = machine.register_bits > Machine::COMMON.register_bits || forced.is_some();
     let tail = (masks && insts <= MAX_TAIL_INSTS).then(|| {
-        let costs = costs_of(&general);
-        let single = (MASKED * f64::from(lanes) * costs.pack.max(1.0) / costs.scalar.max(1.0)) as u32;
+        let single = ((MASKED * costs_of(&general).pack + entered) / one.max(0.1)) as u32;
         (general.clone(), if forced.is_some() { 1 } else { single })
     });
     let tail = tail.filter(|&(_, single)| single < lanes - 1);
