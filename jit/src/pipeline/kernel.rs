@@ -51,6 +51,7 @@ pub(super) fn compile(
     }
     let scalar = needs.resources.width == 1 && (one_lane.is_some() || options.width != Some(1));
     // Vectors that fill long registers need the backend that has them.
+    let scalar = scalar && !needs.report.has_vectorized_loops();
     let scalar = scalar && (one_lane.is_some() || !spmd::has_long_vectors(&module.funcs[kernel.func], &machine));
     let backend = if scalar { backends.scalars } else { backends.packs };
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else {

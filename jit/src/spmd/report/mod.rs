@@ -61,6 +61,11 @@ impl VectorizationReport {
         self.scalar.is_none() && self.gathers.is_empty() && self.scatters.is_empty() && self.per_lane.is_empty()
     }
 
+    /// Whether iterations of loops execute together, in a kernel with one lane.
+    pub fn has_vectorized_loops(&self) -> bool {
+        self.loops.iter().any(|(_, outcome)| matches!(outcome, LoopOutcome::Vectorized(_)))
+    }
+
     /// The report for a kernel with one lane per pack.
     pub fn scalar(reason: impl Into<String>) -> VectorizationReport {
         VectorizationReport { width: 1, scalar: Some(reason.into()), ..VectorizationReport::default() }
