@@ -50,7 +50,7 @@ use report::VectorizationReport;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;
-use transform::{loop_counters, loop_vectorizer, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
+use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{coalesced_row, observes_sub_groups};
@@ -251,14 +251,10 @@ impl Maker<'_> {
     fn scalar(&self, func: &Function) -> Result<(GroupFunction, VectorizationReport), BuildError> {
         let Maker { module, options, .. } = self;
         let vectors = options.backend != BackendChoice::Interp && !options.opt_disable;
-        let packs = vectors && options.checks.is_empty() && !self.groups && options.loop_lanes != Some(1);
-        let (packs, loops) = match packs {
-            true => loop_vectorizer::run(func, &module.globals, options, self.machine),
+        let (vectors, loops) = match vectors {
+            true => one_lane::with_loops(func, &module.globals, options, self.machine),
             false => (None, Vec::new()),
         };
-        let func = packs.as_ref().unwrap_or(func);
-        verified(module)("loop_vectorizer", func);
-        let vectors = if vectors { one_lane::run(func, &module.globals) } else { None };
         let mut func = vectors.map_or_else(|| func.clone(), |made| made.func);
         verified(module)("one_lane", &func);
         collectives::lower_for_single_lane(&mut func);

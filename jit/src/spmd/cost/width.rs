@@ -217,7 +217,7 @@ impl Width {
         if scatters
             && !sub_groups
             && !options.opt_disable
-            && let Some(other) = chosen.gain_over_one_lane(func).filter(|&other| other < gain)
+            && let Some(other) = chosen.gain_over_one_lane(func, options).filter(|&other| other < gain)
         {
             (gain, instead) = (other, "one lane with vectors of neighbouring elements");
         }
@@ -325,8 +325,9 @@ impl<'a> WidthCandidate<'a> {
 
     /// How much faster the pack is than its work-items one after the other with vectors of neighbouring elements, if they have
     /// those.
-    fn gain_over_one_lane(&self, func: &Function) -> Option<f64> {
-        let OneLane { func: single, several } = one_lane::run(func, &Globals::new())?;
+    fn gain_over_one_lane(&self, func: &Function, options: &Options) -> Option<f64> {
+        let (single, _) = one_lane::with_loops(func, &Globals::new(), options, self.machine);
+        let OneLane { func: single, several } = single?;
         let single = normalize::run(&single)?.with_several(several);
         let long: FxHashSet<Block> =
             single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();

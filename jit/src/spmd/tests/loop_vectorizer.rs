@@ -3,16 +3,16 @@
 
 use std::fmt::Write;
 
-use clift_kir::interp::Geometry;
 use clift_kir::Module;
+use clift_kir::interp::Geometry;
 
 use super::cases::parse;
 use super::generate::Rng;
 use super::harness::Launch;
+use crate::Options;
 use crate::options::BackendChoice;
 use crate::spmd::transform::loop_vectorizer;
 use crate::target::machine::Machine;
-use crate::Options;
 
 /// Words of each of the two buffers. Indices are around the middle.
 const WORDS: u64 = 1024;
@@ -297,7 +297,8 @@ fn vectorized(module: &Module, lanes: Option<u32>) -> Option<Module> {
     let options = Options { loop_lanes: lanes, backend: BackendChoice::Auto, ..Options::default() };
     let mut made = module.clone();
     let func = module.kernels[0].func;
-    made.funcs[func] = loop_vectorizer::run(&module.funcs[func], &module.globals, &options, &Machine::COMMON).0?;
+    let vectorized = loop_vectorizer::run(&module.funcs[func], &module.globals, &options, &Machine::COMMON);
+    made.funcs[func] = vectorized.changed?.func;
     clift_kir::verify::module(&made).unwrap_or_else(|e| panic!("{e}\n{module}\n{made}"));
     Some(made)
 }

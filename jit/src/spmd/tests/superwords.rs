@@ -8,6 +8,8 @@ use clift_kir::{
     verify,
 };
 
+use rustc_hash::FxHashSet;
+
 use super::harness::{Launch, compare};
 use super::{Growth, scalar};
 use crate::passes::Globals;
@@ -304,7 +306,7 @@ fn generated_elements() {
     for seed in super::seeds(count) {
         let module = generate(seed);
         let func = &module.funcs[module.kernels[0].func];
-        vectors += u64::from(one_lane::run(func, &Globals::new()).is_some());
+        vectors += u64::from(one_lane::run(func, &Globals::new(), &FxHashSet::default()).is_some());
         let mut rng = Rng::new(seed);
         let launches: Vec<Launch> = (0..2).map(|_| launch(&mut rng, 1 << (seed % 4))).collect();
         compare(&format!("seed {seed}"), &module, &scalar(), Growth::default(), &launches);

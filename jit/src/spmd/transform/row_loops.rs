@@ -33,7 +33,7 @@ use clift_kir::{
     Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value,
     WrapFlags,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::reductions::Reduction;
 use super::normalize::{self, NormalForm, Several};
@@ -113,8 +113,13 @@ type SeveralLoops = Vec<(usize, Block, Several)>;
 
 /// Executes several iterations at once of those loops of a kernel with one lane that store a row, or reduce one to an integer, and that
 /// `accepts` takes by their numbers. Returns the kernel, and the block of several iterations of each loop with its number.
-pub(crate) fn run_one_lane(normal: &NormalForm, accepts: impl Fn(usize) -> bool) -> Option<(Function, SeveralLoops)> {
-    let loops = normal.loops.iter().filter_map(|(id, data)| CountedLoop::of(normal, id, data));
+pub(crate) fn run_one_lane(
+    normal: &NormalForm,
+    finished: &FxHashSet<Block>,
+    accepts: impl Fn(usize) -> bool,
+) -> Option<(Function, SeveralLoops)> {
+    let open = normal.loops.iter().filter(|(_, data)| !finished.contains(&data.header));
+    let loops = open.filter_map(|(id, data)| CountedLoop::of(normal, id, data));
     let divergence = normal.divergence(1, true);
     let plans = loops.filter_map(|counted| RowPlan::of(normal, &divergence, counted, (1, PIECE_BYTES.into())));
     let mut func = normal.func.clone();

@@ -30,8 +30,12 @@ impl IterationKernel {
         func.inlined_calls.clone_from(&from.inlined_calls);
         let entry = func.append_block();
         let mut maker = Maker { normal, func, entry, cloner: Cloner::of(from), live_ins: Vec::new() };
-        let blocks: Vec<Block> =
-            cfg.rpo().iter().copied().filter(|&block| loops.contains(counted.id, block) && block != counted.latch).collect();
+        let blocks: Vec<Block> = cfg
+            .rpo()
+            .iter()
+            .copied()
+            .filter(|&block| loops.contains(counted.id, block) && block != counted.latch)
+            .collect();
         for &block in &blocks {
             let copy = maker.cloner.make_block(&mut maker.func, block);
             maker.func.layout.append_block(copy);

@@ -28,11 +28,12 @@ mod splice;
 
 use clift_kir::analysis::LoopId;
 use clift_kir::{Block, Function, Loc};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::countable::CountableLoop;
 use self::iteration_kernel::IterationKernel;
-use super::normalize::{self, NormalForm};
+use super::normalize::{self, NormalForm, Several};
+use super::one_lane::OneLane;
 use crate::Options;
 use crate::passes::{self, Globals};
 use crate::spmd::cost::throughput::estimate;
@@ -60,8 +61,8 @@ const MAX_TAIL_INSTS: usize = 300;
 /// How much longer a pack takes in which some lanes are inactive.
 const MASKED: f64 = 1.3;
 
-/// What follows the transformation.
-const CLEANUP: &[&str] = &["simplify_cfg", "simplify", "gvn", "dce", "simplify_cfg"];
+/// What follows the transformation; blocks stay.
+const CLEANUP: &[&str] = &["simplify", "gvn", "dce"];
 
 /// What became of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,23 +86,25 @@ pub enum Obstacle {
     Cost,
 }
 
-/// Vectorizes the loops of a kernel with one lane where that pays. Returns the kernel, unless nothing has changed, and what became of
-/// its loops, by their headers' locations.
-pub(crate) fn run(
-    func: &Function,
-    globals: &Globals,
-    options: &Options,
-    machine: &Machine,
-) -> (Option<Function>, Vec<(Loc, LoopOutcome)>) {
+/// A kernel with one lane after its loops have been looked at.
+pub(crate) struct Vectorized {
+    /// The kernel, and its loops over packs of iterations; `None` if it has none.
+    pub(crate) changed: Option<OneLane>,
+    /// What became of its loops, by their headers' locations.
+    pub(crate) outcomes: Vec<(Loc, LoopOutcome)>,
+}
+
+/// Vectorizes the loops of a kernel with one lane where that pays.
+pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine: &Machine) -> Vectorized {
     let mut outcomes: Vec<(Loc, LoopOutcome)> = Vec::new();
-    let Some(mut normal) = normalize::run(func) else { return (None, outcomes) };
+    let Some(mut normal) = normalize::run(func) else { return Vectorized { changed: None, outcomes } };
     if countable::extend_counters(&mut normal.func) {
         passes::run(&mut normal.func, globals, &["dce"], &mut |_, _| ());
-        let Some(again) = normalize::run(&normal.func) else { return (None, outcomes) };
+        let Some(again) = normalize::run(&normal.func) else { return Vectorized { changed: None, outcomes } };
         normal = again;
     }
     let mut finished: FxHashSet<Block> = FxHashSet::default();
-    let mut vectorized = false;
+    let mut several: FxHashMap<Block, Several> = FxHashMap::default();
     for _ in 0..MAX_LOOPS {
         let Some(nest) = next_nest(&normal, &mut finished) else { break };
         let loc = |id: LoopId| location(&normal.func, normal.loops.get(id).header);
@@ -112,19 +115,22 @@ pub(crate) fn run(
                 continue;
             }
         };
-        let Some((func, made)) = splice::run(&normal, &chosen) else { continue };
-        outcomes.push((loc(chosen.kernel.counted.id), LoopOutcome::Vectorized(chosen.lanes)));
-        finished.extend(made);
+        let Some((func, header)) = splice::run(&normal, &chosen) else { continue };
+        let counted = &chosen.kernel.counted;
+        outcomes.push((loc(counted.id), LoopOutcome::Vectorized(chosen.lanes)));
+        several.insert(header, Several { iterations: chosen.lanes, rest: counted.header, at_most: None });
+        finished.insert(header);
+        let headers = normal.loops.iter().map(|(_, data)| data.header);
+        finished.extend(headers.filter(|&inner| normal.loops.contains(counted.id, inner)));
         let Some(next) = normalize::run(&func) else { break };
         normal = next;
-        vectorized = true;
     }
-    let changed = vectorized.then(|| {
+    let changed = (!several.is_empty()).then(|| {
         let mut func = normal.func;
         passes::run(&mut func, globals, CLEANUP, &mut |_, _| ());
-        func
+        OneLane { func, several }
     });
-    (changed, outcomes)
+    Vectorized { changed, outcomes }
 }
 
 /// The location of the first instruction of a block that has one.

@@ -213,7 +213,8 @@ impl Web<'_> {
                 }
             }
         }
-        let is_param = |value: Value| matches!(func.dfg.def(value), ValueDef::Param(block, _) if block == self.counted.header);
+        let is_param =
+            |value: Value| matches!(func.dfg.def(value), ValueDef::Param(block, _) if block == self.counted.header);
         closed && !is_param(next)
     }
 }

@@ -23,8 +23,8 @@ use crate::passes::loop_form::args_of_edge;
 use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::vectorize::widen;
 
-/// Vectorizes a loop. Returns the kernel, and the headers of the loops that have been made and of the one itself with those in it.
-pub(super) fn run(normal: &NormalForm, chosen: &Chosen) -> Option<(Function, Vec<Block>)> {
+/// Vectorizes a loop. Returns the kernel, and the header of the loop over packs.
+pub(super) fn run(normal: &NormalForm, chosen: &Chosen) -> Option<(Function, Block)> {
     let &Chosen { ref kernel, lanes, ref whole, ref tail, .. } = chosen;
     let pack = |normal: &NormalForm, tail: bool| {
         let (pack, _) = widen::run(normal, &normal.divergence(lanes, !tail), lanes, tail);
@@ -35,10 +35,7 @@ pub(super) fn run(normal: &NormalForm, chosen: &Chosen) -> Option<(Function, Vec
     let tail = tail.as_ref().and_then(|&(ref normal, single)| Some((pack(normal, true)?, single)));
     let mut splice = Splice { func: normal.func.clone(), kernel, lanes, casts: FxHashMap::default() };
     let header = splice.run(&pack_of_all, tail.as_ref().map(|&(ref pack, single)| (pack, single)))?;
-    let others = normal.loops.iter().map(|(_, data)| data.header);
-    let others = others.filter(|&other| normal.loops.contains(kernel.counted.id, other));
-    let made = std::iter::once(header).chain(others).collect();
-    Some((splice.func, made))
+    Some((splice.func, header))
 }
 
 /// Whether a block of a pack asks for nothing but the numbers of its iterations.
@@ -60,9 +57,8 @@ fn is_extended_number(pack: &Function, inst: Inst) -> bool {
     let data = pack.dfg.inst(inst);
     let operand = |inst: Inst| pack.dfg.inst(inst).args.first().and_then(|&arg| pack.dfg.def_inst(arg));
     let extends = matches!(data.op, Opcode::Sext | Opcode::Zext) && pack.dfg.ty(pack.dfg.result(inst)) == Type::I64;
-    let truncated = operand(inst).filter(|&from| {
-        pack.dfg.inst(from).op == Opcode::Itrunc && pack.dfg.ty(pack.dfg.result(from)) == Type::I32
-    });
+    let truncated = operand(inst)
+        .filter(|&from| pack.dfg.inst(from).op == Opcode::Itrunc && pack.dfg.ty(pack.dfg.result(from)) == Type::I32);
     extends && truncated.and_then(operand).is_some_and(|from| is_number(pack, from))
 }
 
@@ -164,7 +160,12 @@ impl Splice<'_> {
 
     /// Emits the loop over packs but for its end. Returns its last block, and what the next iteration gets: the number of the first
     /// iteration of its pack, and the lanes of the reductions.
-    fn loop_over_packs(&mut self, pack: &Function, (first, header): (Block, Block), starts: Vec<Value>) -> (Block, Vec<Value>) {
+    fn loop_over_packs(
+        &mut self,
+        pack: &Function,
+        (first, header): (Block, Block),
+        starts: Vec<Value>,
+    ) -> (Block, Vec<Value>) {
         let number = self.func.dfg.append_param(header, Type::I64);
         let types: Vec<Type> = starts.iter().map(|&start| self.func.dfg.ty(start)).collect();
         let accumulators: Vec<Value> = types.into_iter().map(|ty| self.func.dfg.append_param(header, ty)).collect();
