@@ -29,6 +29,7 @@ mod runs;
 mod searches;
 mod single_items;
 mod tables;
+mod tasks;
 mod transposed;
 mod vector;
 
@@ -87,6 +88,7 @@ fn main() {
         searches::cases(),
         single_items::cases(),
         tables::cases(),
+        tasks::cases(),
         transposed::cases(),
         vector::cases(),
     ];

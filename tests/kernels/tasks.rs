@@ -1,0 +1,209 @@
+//! Kernels of one work-item with loops in them, as they are written for FPGAs: drivers may execute iterations together, which programs
+//! must not notice.
+
+use clift_tests::kernel::Case;
+use clift_tests::values::spread;
+
+/// Words of the buffers.
+const WORDS: usize = 2048;
+
+fn input(i: usize) -> i32 {
+    (spread(61, i) % 1000) as i32 - 300
+}
+
+/// A kernel `t(global const int *a, global int *out, int n)` in one work-item, and what it leaves in `out`, which was zero.
+fn task(name: &str, n: i32, body: &str, expected: impl Fn(&[i32], &mut [i32], usize)) -> Case {
+    let a: Vec<i32> = (0..WORDS).map(input).collect();
+    let mut out = vec![0; WORDS];
+    expected(&a, &mut out, n as usize);
+    Case::new(
+        format!("tasks::{name}_{n}"),
+        format!("kernel void t(global const int *a, global int *out, int n) {{ {body} }}"),
+    )
+    .range(&[1], &[&[1]])
+    .stated_local()
+    .input_n(WORDS, input)
+    .update(WORDS, |_| 0, move |_, i| Some(out[i]))
+    .value(n)
+}
+
+fn copies(n: i32) -> Case {
+    task(
+        "through_a_buffer",
+        n,
+        "int buffer[256];
+        for (int first = 0; first < n; first += 256) {
+            int size = min(256, n - first);
+            for (int j = 0; j < size; j++) buffer[j] = a[first + j];
+            for (int j = size - 1; j >= 0; j--) out[first + size - 1 - j] = buffer[j] * 3 + j;
+        }",
+        |a, out, n| {
+            for first in (0..n).step_by(256) {
+                let size = 256.min(n - first);
+                for j in (0..size).rev() {
+                    out[first + size - 1 - j] = a[first + j] * 3 + j as i32;
+                }
+            }
+        },
+    )
+}
+
+fn product(n: i32) -> Case {
+    task(
+        "product",
+        n,
+        "local int x[32 * 32], y[32 * 32];
+        for (int i = 0; i < n * n; i++) { x[i] = a[i]; y[i] = a[n * n - 1 - i]; }
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                int sum = 0;
+                for (int k = 0; k < n; k++) sum += x[i * n + k] * y[k * n + j];
+                out[i * n + j] = sum;
+            }",
+        |a, out, n| {
+            for (i, j) in (0..n * n).map(|at| (at / n, at % n)) {
+                out[i * n + j] = (0..n).map(|k| a[i * n + k] * a[n * n - 1 - (k * n + j)]).sum();
+            }
+        },
+    )
+}
+
+fn filter(n: i32) -> Case {
+    task(
+        "filter",
+        n,
+        "int taps[11];
+        for (int i = 0; i < 11; i++) taps[i] = i * i - 20;
+        for (int j = 0; j < n; j++) {
+            int sum = 0;
+            for (int i = min(j, 10); i >= 0; i--) sum += a[j - i] * taps[i];
+            out[j] = sum;
+        }",
+        |a, out, n| {
+            for j in 0..n {
+                out[j] = (0..=j.min(10)).map(|i| a[j - i] * (i as i32 * i as i32 - 20)).sum();
+            }
+        },
+    )
+}
+
+fn dependences(n: i32, apart: usize) -> Case {
+    task(
+        &format!("dependences_{apart}_apart"),
+        n,
+        &format!(
+            "for (int i = 0; i < n; i++) out[i] = a[i];
+            for (int i = 0; i < n; i++) out[i + {apart}] = out[i] * 3 + a[i];
+            for (int i = 0; i < n; i++) out[i] = out[i + {apart}] ^ i;
+            for (int i = n - 1; i > 0; i--) out[i] += out[i - 1];"
+        ),
+        move |a, out, n| {
+            out[..n].copy_from_slice(&a[..n]);
+            (0..n).for_each(|i| out[i + apart] = out[i].wrapping_mul(3).wrapping_add(a[i]));
+            (0..n).for_each(|i| out[i] = out[i + apart] ^ i as i32);
+            (1..n).rev().for_each(|i| out[i] = out[i].wrapping_add(out[i - 1]));
+        },
+    )
+}
+
+fn conditions(n: i32) -> Case {
+    task(
+        "conditions",
+        n,
+        "short sum = 5;
+        int least = 900, count = 0, last = 0, place = 7;
+        for (uint i = 0; i <= (uint)n; i++) {
+            int x = a[i];
+            if (x < 0) { sum += (short)x; if (x & 1) { out[i] = -x; continue; } }
+            else if (x > 300) { out[i + 1024] = x; count++; }
+            least = min(least, x ^ (int)i);
+            last = x * 2;
+            place += 3;
+        }
+        for (int i = n; i > 3; i -= 3) count += a[i] > 50 ? 2 : -1;
+        out[2040] = sum; out[2041] = least; out[2042] = count; out[2043] = last; out[2044] = place;",
+        |a, out, n| {
+            let (mut sum, mut least, mut count, mut last, mut place) = (5i16, 900, 0, 0, 7);
+            for i in 0..=n {
+                let x = a[i];
+                if x < 0 {
+                    sum = sum.wrapping_add(x as i16);
+                    if x & 1 == 1 {
+                        out[i] = -x;
+                        continue;
+                    }
+                } else if x > 300 {
+                    out[i + 1024] = x;
+                    count += 1;
+                }
+                least = least.min(x ^ i as i32);
+                last = x * 2;
+                place += 3;
+            }
+            (4..=n).rev().step_by(3).for_each(|i| count += if a[i] > 50 { 2 } else { -1 });
+            out[2040..2045].copy_from_slice(&[sum.into(), least, count, last, place]);
+        },
+    )
+}
+
+fn early_exits(n: i32) -> Case {
+    task(
+        "early_exits",
+        n,
+        "int at = -1;
+        for (int i = 0; i < n; i++) { out[i] = a[i] + 1; if (a[i] == 123456) { at = i; break; } }
+        for (int i = 0; i < n; i++) {
+            int steps = 0;
+            for (int x = a[i]; x > 3; x /= 3) { if (x == 100) break; steps++; }
+            out[1024 + i % 512] = steps;
+        }
+        out[2047] = at;",
+        |a, out, n| {
+            (0..n).for_each(|i| out[i] = a[i] + 1);
+            for i in 0..n {
+                let (mut x, mut steps) = (a[i], 0);
+                while x > 3 && x != 100 {
+                    steps += 1;
+                    x /= 3;
+                }
+                out[1024 + i % 512] = steps;
+            }
+            out[2047] = -1;
+        },
+    )
+}
+
+/// Every work-item walks along a row of its own.
+fn rows(width: usize) -> Case {
+    const ROWS: usize = 24;
+    Case::new(
+        format!("tasks::rows_{width}"),
+        "kernel void t(global const uchar4 *in, global uchar *out, int width) {
+            int y = get_global_id(0);
+            for (int x = 0; x < width; x++) {
+                uchar4 p = in[y * width + x];
+                out[y * width + x] = (p.x * 77 + p.y * 151 + p.z * 28) >> 8;
+            }
+        }",
+    )
+    .range(&[ROWS], &[&[1], &[4], &[8]])
+    .input_n(4 * ROWS * width, |i| spread(62, i) as u8)
+    .expect_n(ROWS * width, |i| {
+        let [r, g, b] = [0, 1, 2].map(|c| u32::from(spread(62, 4 * i + c) as u8));
+        Some(((r * 77 + g * 151 + b * 28) >> 8) as u8)
+    })
+    .value(width as i32)
+}
+
+pub(crate) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for n in [1, 5, 16, 31, 100, 1000] {
+        cases.extend([copies(n), filter(n), conditions(n), early_exits(n)]);
+    }
+    cases.extend([3, 8, 16, 27, 32].map(product));
+    for apart in [1, 3, 8, 16, 40] {
+        cases.extend([7, 33, 500].map(|n| dependences(n, apart)));
+    }
+    cases.extend([1, 15, 16, 100].map(rows));
+    cases
+}
