@@ -11,7 +11,7 @@ use super::generate::Rng;
 use super::harness::Launch;
 use crate::Options;
 use crate::options::BackendChoice;
-use crate::spmd::transform::loop_vectorizer;
+use crate::spmd::transform::loop_vectorizer::{self, LoopOutcome, Obstacle};
 use crate::target::machine::Machine;
 
 /// Words of each of the two buffers. Indices are around the middle.
@@ -327,4 +327,65 @@ fn generated_loops() {
         }
     }
     assert!(found > kernels / 8 && compared > 2 * found, "{found} of {kernels}, {compared} launches");
+}
+
+/// What became of the loops of a kernel that counts to 100 with `v10`, computes, and passes on `v20`.
+fn outcomes(body: &str) -> Vec<LoopOutcome> {
+    let module = parse(&format!(
+        r#"
+function f0 "loop" canonical {{
+    noalias 0
+    noalias 8
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i64 = const 0
+    v3: i64 = const 100
+    v4: i64 = const 1
+    v5: f32 = const 0.0
+    jump b1(v2, v5)
+b1(v10: i64, v11: f32):
+    v12: ptr(global) = addr scale 4 v0, v10
+    v13: ptr(global) = addr scale 4 v1, v10
+    v14: f32 = load align 4 alias 1 v12
+{body}
+    v30: i64 = iadd nsw v10, v4
+    v31: b1 = icmp slt v30, v3
+    branch v31, b1(v30, v20), b2
+b2:
+    v40: ptr(global) = addr disp 400 v1
+    store align 4 alias 2 v40, v20
+    ret
+}}
+kernel f0 args 16
+"#
+    ));
+    let options = Options::default();
+    let func = &module.funcs[module.kernels[0].func];
+    let made = loop_vectorizer::run(func, &module.globals, &options, &Machine::COMMON);
+    made.outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[test]
+fn what_keeps_iterations_from_being_executed_together() {
+    let vectorized = |body: &str| matches!(outcomes(body)[..], [LoopOutcome::Vectorized(_)]);
+    let product = "    v20: f32 = fmul v14, v14\n    store align 4 alias 2 v13, v20";
+    // The last product is used, so the last iteration is executed by itself.
+    assert_eq!(outcomes(product), [LoopOutcome::Scalar(Obstacle::CarriedValue)]);
+    assert_eq!(
+        outcomes("    v20: f32 = fadd v11, v14"),
+        [LoopOutcome::Scalar(Obstacle::CarriedValue)],
+        "order matters"
+    );
+    assert!(vectorized("    v20: f32 = fadd reassoc v11, v14"), "sums that may be reassociated");
+    let next = "    v20: f32 = fadd reassoc v11, v14\n    v15: ptr(global) = addr disp 4 v12\n    store align 4 alias 1 v15, v14";
+    assert_eq!(
+        outcomes(next),
+        [LoopOutcome::Scalar(Obstacle::Memory)],
+        "the next iteration loads what this one stores"
+    );
+    let same = "    v20: f32 = fadd reassoc v11, v14\n    v15: f32 = fmul v14, v14\n    store align 4 alias 1 v12, v15";
+    assert!(vectorized(same), "in place");
+    let beyond = "    v20: f32 = fadd reassoc v11, v14\n    v15: ptr(global) = addr disp 400 v12\n    store align 4 alias 1 v15, v14";
+    assert!(vectorized(beyond), "more iterations apart than a pack has lanes");
 }

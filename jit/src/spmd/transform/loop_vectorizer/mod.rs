@@ -42,8 +42,10 @@ use crate::target::machine::{MAX_LANES, Machine};
 
 /// The most instructions of a loop that is looked at, in all of its inner loops.
 const MAX_INSTS: usize = 2000;
-/// The most loops of a kernel that are looked at.
-const MAX_LOOPS: usize = 64;
+/// The most instructions of a kernel that are looked at, each as often as a loop is vectorized or could be.
+const MAX_WORK: usize = 200_000;
+/// How much longer it takes to choose the lanes for an instruction than to copy it.
+const CHOICE: usize = 8;
 /// How many times as fast iterations must be as lanes, by the estimate: some of them are executed one by one.
 const WORTHWHILE: f64 = 1.5;
 /// How much faster an inner loop must be than the one around it to be preferred: the rest of the latter is executed only once.
@@ -105,8 +107,13 @@ pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine
     }
     let mut finished: FxHashSet<Block> = FxHashSet::default();
     let mut several: FxHashMap<Block, Several> = FxHashMap::default();
-    for _ in 0..MAX_LOOPS {
-        let Some(nest) = next_nest(&normal, &mut finished) else { break };
+    let mut work = 0;
+    while let Some(nest) = next_nest(&normal, &mut finished) {
+        let of = |id: LoopId| size(&normal.func, &normal.loops.get(id).blocks);
+        work += nest.iter().map(|&id| CHOICE * of(id).min(MAX_INSTS)).sum::<usize>();
+        if work > MAX_WORK {
+            break;
+        }
         let loc = |id: LoopId| location(&normal.func, normal.loops.get(id).header);
         let chosen = match best_of(&normal, &nest, options, machine) {
             Ok(chosen) => chosen,
@@ -122,6 +129,7 @@ pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine
         finished.insert(header);
         let headers = normal.loops.iter().map(|(_, data)| data.header);
         finished.extend(headers.filter(|&inner| normal.loops.contains(counted.id, inner)));
+        work += size(&func, func.layout.blocks());
         let Some(next) = normalize::run(&func) else { break };
         normal = next;
     }
@@ -131,6 +139,11 @@ pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine
         OneLane { func, several }
     });
     Vectorized { changed, outcomes }
+}
+
+/// How many instructions blocks have.
+fn size(func: &Function, blocks: &[Block]) -> usize {
+    blocks.iter().map(|&block| func.layout.insts(block).len()).sum()
 }
 
 /// The location of the first instruction of a block that has one.
@@ -184,7 +197,7 @@ fn best_of(normal: &NormalForm, nest: &[LoopId], options: &Options, machine: &Ma
 fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine) -> Result<Chosen, Obstacle> {
     let data = normal.loops.get(id);
     let func = &normal.func;
-    let insts: usize = data.blocks.iter().map(|&block| func.layout.insts(block).len()).sum();
+    let insts = size(func, &data.blocks);
     if insts > MAX_INSTS || func.layout.is_cold(data.header) {
         return Err(Obstacle::Cost);
     }
