@@ -173,6 +173,35 @@ fn early_exits(n: i32) -> Case {
     )
 }
 
+fn extremes(n: i32, first_number: usize) -> Case {
+    let number = move |a: &[i32], i: usize| {
+        if i < first_number || a[i] % 3 == 0 { f32::NAN } else { a[i] as f32 }
+    };
+    task(
+        &format!("extremes_after_{first_number}_nans"),
+        n,
+        &format!(
+            "float most = NAN, least = NAN, bounded = 500;
+            for (int i = 0; i < n; i++) {{
+                float x = i < {first_number} || a[i] % 3 == 0 ? NAN : (float)a[i];
+                most = fmax(most, x);
+                least = fmin(x, least);
+                if (a[i] & 1) bounded = fmin(bounded, x);
+            }}
+            out[0] = isnan(most) ? -7777 : (int)most;
+            out[1] = isnan(least) ? -7777 : (int)least;
+            out[2] = (int)bounded;"
+        ),
+        move |a, out, n| {
+            let word = |x: f32| if x.is_nan() { -7777 } else { x as i32 };
+            out[0] = word((0..n).fold(f32::NAN, |most, i| most.max(number(a, i))));
+            out[1] = word((0..n).fold(f32::NAN, |least, i| least.min(number(a, i))));
+            let odd = (0..n).filter(|&i| a[i] & 1 == 1);
+            out[2] = odd.fold(500_f32, |least, i| least.min(number(a, i))) as i32;
+        },
+    )
+}
+
 /// Every work-item walks along a row of its own.
 fn rows(width: usize) -> Case {
     const ROWS: usize = 24;
@@ -203,6 +232,9 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend([3, 8, 16, 27, 32].map(product));
     for apart in [1, 3, 8, 16, 40] {
         cases.extend([7, 33, 500].map(|n| dependences(n, apart)));
+    }
+    for first_number in [0, 20, 1000] {
+        cases.extend([1, 16, 50, 300].map(|n| extremes(n, first_number)));
     }
     cases.extend([1, 15, 16, 100].map(rows));
     cases

@@ -369,15 +369,14 @@ kernel f0 args 16
 #[test]
 fn what_keeps_iterations_from_being_executed_together() {
     let vectorized = |body: &str| matches!(outcomes(body)[..], [LoopOutcome::Vectorized(_)]);
-    let product = "    v20: f32 = fmul v14, v14\n    store align 4 alias 2 v13, v20";
-    // The last product is used, so the last iteration is executed by itself.
-    assert_eq!(outcomes(product), [LoopOutcome::Scalar(Obstacle::CarriedValue)]);
     assert_eq!(
         outcomes("    v20: f32 = fadd v11, v14"),
         [LoopOutcome::Scalar(Obstacle::CarriedValue)],
         "order matters"
     );
     assert!(vectorized("    v20: f32 = fadd reassoc v11, v14"), "sums that may be reassociated");
+    assert!(vectorized("    v20: f32 = fmax v11, v14"), "the order of maxima does not matter");
+    assert!(vectorized("    v20: f32 = fmin nnan v14, v11"), "minima of numbers");
     let next = "    v20: f32 = fadd reassoc v11, v14\n    v15: ptr(global) = addr disp 4 v12\n    store align 4 alias 1 v15, v14";
     assert_eq!(
         outcomes(next),

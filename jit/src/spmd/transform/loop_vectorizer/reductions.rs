@@ -28,10 +28,12 @@ pub(super) struct Reduction {
     /// What the latch passes to the parameter.
     pub(super) next: Value,
     op: AtomicOp,
+    /// Whether no operand is a NaN, as flags promise.
+    no_nan: bool,
 }
 
 /// What each op combines. Differences are sums with what is subtracted.
-const OPS: [(Opcode, AtomicOp); 14] = [
+const OPS: [(Opcode, AtomicOp); 16] = [
     (Opcode::Iadd, AtomicOp::Add),
     (Opcode::Isub, AtomicOp::Add),
     (Opcode::Imul, AtomicOp::Mul),
@@ -46,6 +48,8 @@ const OPS: [(Opcode, AtomicOp); 14] = [
     (Opcode::Fsub, AtomicOp::Fadd),
     (Opcode::Fmul, AtomicOp::Fmul),
     (Opcode::Fma, AtomicOp::Fadd),
+    (Opcode::Fmin, AtomicOp::Fmin),
+    (Opcode::Fmax, AtomicOp::Fmax),
 ];
 
 /// The reductions of a loop; `None` if it has a parameter that is neither one nor an induction variable.
@@ -70,12 +74,27 @@ impl Reduction {
         web.values.insert(param);
         while web.grows()? {}
         let op = web.op?;
-        (web.values.contains(next) && web.is_closed(param, next)).then_some(Reduction { param, start, next, op })
+        let no_nan = web.no_nan();
+        (web.values.contains(next) && web.is_closed(param, next)).then_some(Reduction {
+            param,
+            start,
+            next,
+            op,
+            no_nan,
+        })
     }
 
     /// What changes nothing.
     pub(super) fn identity(&self, b: &mut Builder<'_>, ty: Type) -> Value {
-        b.constant(ConstData::splat(ty, eval::identity(self.op, ty.elem)))
+        let of_numbers = eval::identity(self.op, ty.elem);
+        let bits = match self.op {
+            // If all values are NaNs, so is the least of them. An infinity with the highest bit of its fraction is a quiet NaN.
+            AtomicOp::Fmin | AtomicOp::Fmax if !self.no_nan => {
+                of_numbers | eval::identity(AtomicOp::Fmin, ty.elem) >> 1
+            }
+            _ => of_numbers,
+        };
+        b.constant(ConstData::splat(ty, bits))
     }
 
     /// Combines two values, or two vectors of them.
@@ -139,6 +158,14 @@ impl Web<'_> {
         Some(found)
     }
 
+    /// Whether an instruction that combines the values says that they are not NaNs.
+    fn no_nan(&self) -> bool {
+        let insts = self.blocks().iter().flat_map(|&block| self.func().layout.insts(block));
+        let combining =
+            insts.filter(|&&inst| self.combines(inst).is_some()).map(|&inst| &self.func().dfg.inst(inst).imm);
+        combining.into_iter().any(|imm| matches!(imm, Imm::Fp(flags) if flags.contains(FpFlags::NO_NAN)))
+    }
+
     /// How an instruction combines one of the values with another value.
     fn combines(&self, inst: Inst) -> Option<AtomicOp> {
         let data = self.func().dfg.inst(inst);
@@ -150,7 +177,7 @@ impl Web<'_> {
             _ => used(0) != used(1),
         };
         let in_any_order = match &data.imm {
-            Imm::Fp(flags) => flags.contains(FpFlags::REASSOC),
+            Imm::Fp(flags) => flags.contains(FpFlags::REASSOC) || matches!(by, AtomicOp::Fmin | AtomicOp::Fmax),
             _ => true,
         };
         (is_one && in_any_order).then_some(by)
