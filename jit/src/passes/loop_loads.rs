@@ -16,11 +16,11 @@
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
-use clift_kir::{Block, Builder, Function, Imm, Inst, MemInfo, Opcode, Type, Value};
+use clift_kir::{Block, Builder, Function, Imm, Inst, Opcode, Type, Value};
 use rustc_hash::FxHashSet;
 
 use super::linear::{Iteration, Linear, LinearForms};
-use super::memory::{Escapes, Place, Write};
+use super::memory::{Escapes, Place, Write, plain_access};
 use super::{Changed, Replacements, loop_form};
 
 /// The most instructions of a loop that is looked at.
@@ -159,19 +159,7 @@ impl Access {
     /// A plain load or store at a known address.
     fn of(forms: &LinearForms<'_>, inst: Inst, block: Block, at: usize) -> Option<Access> {
         let func = forms.func;
-        let data = func.dfg.inst(inst);
-        let ty = if data.op == Opcode::Load {
-            func.dfg.ty(func.dfg.result(inst))
-        } else if data.op == Opcode::Store {
-            func.dfg.ty(data.args[1])
-        } else {
-            return None;
-        };
-        let &Imm::Mem(mem @ MemInfo { volatile: false, .. }) = &data.imm else { return None };
-        let pointer = data.args[0];
-        if func.dfg.ty(pointer).is_vector() {
-            return None;
-        }
+        let (pointer, ty, mem) = plain_access(func, inst)?;
         let place = Place::of_access(func, pointer, &mem, ty);
         let form = forms.of(pointer, Iteration::This)?;
         Some(Access { inst, block, at, pointer, ty, place, form })

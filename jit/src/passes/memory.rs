@@ -139,6 +139,21 @@ fn is_followed(op: Opcode) -> bool {
     matches!(op, Opcode::Addr | Opcode::SpaceCast)
 }
 
+/// The address, the type and the properties of a load or store that is neither volatile nor by lanes.
+pub(crate) fn plain_access(func: &Function, inst: Inst) -> Option<(Value, Type, MemInfo)> {
+    let data = func.dfg.inst(inst);
+    let ty = if data.op == Opcode::Load {
+        func.dfg.ty(func.dfg.result(inst))
+    } else if data.op == Opcode::Store {
+        func.dfg.ty(data.args[1])
+    } else {
+        return None;
+    };
+    let &Imm::Mem(mem @ MemInfo { volatile: false, .. }) = &data.imm else { return None };
+    let pointer = data.args[0];
+    (!func.dfg.ty(pointer).is_vector()).then_some((pointer, ty, mem))
+}
+
 /// Private variables whose address goes where its uses are no longer seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Escapes(EntitySet<Slot>);

@@ -15,7 +15,7 @@ use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, SlotData, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
-use super::memory::{Escapes, Place, Write};
+use super::memory::{Escapes, Place, Write, plain_access};
 use super::{Changed, loop_form};
 
 /// The most instructions of a loop that is looked at.
@@ -41,22 +41,13 @@ pub(super) fn run(func: &mut Function) -> Changed {
 
 /// A plain load or store at an address from outside of a loop: the address, the type, and the access.
 fn candidate(func: &Function, loops: &LoopForest, id: LoopId, inst: Inst) -> Option<(Value, Type, MemInfo)> {
-    let data = func.dfg.inst(inst);
-    let ty = if data.op == Opcode::Load {
-        func.dfg.ty(func.dfg.result(inst))
-    } else if data.op == Opcode::Store {
-        func.dfg.ty(data.args[1])
-    } else {
-        return None;
-    };
-    let &Imm::Mem(mem @ MemInfo { volatile: false, .. }) = &data.imm else { return None };
-    let pointer = data.args[0];
+    let (pointer, ty, mem) = plain_access(func, inst)?;
     let home = match func.dfg.def(pointer) {
         ValueDef::Param(block, _) => Some(block),
         ValueDef::Result(def, _) => func.layout.block_of(def),
     };
     let outside = home.is_some_and(|home| !loops.contains(id, home));
-    (outside && !func.dfg.ty(pointer).is_vector()).then_some((pointer, ty, mem))
+    outside.then_some((pointer, ty, mem))
 }
 
 /// Whether a loop, which is not too long, loads from and stores to an address from outside.

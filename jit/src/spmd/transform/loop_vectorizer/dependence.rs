@@ -5,11 +5,11 @@
 //! iterations between two accesses to the same byte; it must be zero, or more than a pack has lanes. An index of 32 bits that wraps
 //! before it is extended only moves an access by 4 GiB or more, away from all others.
 
-use clift_kir::{Effects, Function, Imm, Inst, Opcode};
+use clift_kir::{Effects, Function, Inst, Opcode};
 
 use super::countable::CountableLoop;
 use crate::passes::linear::{Iteration, Linear, LinearForms};
-use crate::passes::memory::{Escapes, Place};
+use crate::passes::memory::{Escapes, Place, plain_access};
 use crate::spmd::transform::normalize::NormalForm;
 use crate::target::machine::MAX_LANES;
 
@@ -55,23 +55,11 @@ pub(super) fn iterations_are_independent(normal: &NormalForm, counted: &Countabl
 impl Access {
     /// `None` for all but plain loads and stores.
     fn of(func: &Function, forms: &LinearForms<'_>, inst: Inst) -> Option<Access> {
-        let data = func.dfg.inst(inst);
-        let &Imm::Mem(mem) = &data.imm else { return None };
-        let ty = if data.op == Opcode::Load {
-            func.dfg.ty(func.dfg.result(inst))
-        } else if data.op == Opcode::Store {
-            func.dfg.ty(data.args[1])
-        } else {
-            return None;
-        };
-        let pointer = data.args[0];
-        if mem.volatile || func.dfg.ty(pointer).is_vector() {
-            return None;
-        }
+        let (pointer, ty, mem) = plain_access(func, inst)?;
         let of = |iteration: Iteration| forms.of(pointer, iteration);
         Some(Access {
             place: Place::of_access(func, pointer, &mem, ty),
-            writes: data.op == Opcode::Store,
+            writes: func.dfg.inst(inst).op == Opcode::Store,
             bytes: ty.bytes().into(),
             forms: of(Iteration::This).zip(of(Iteration::Next)),
         })

@@ -11,12 +11,12 @@
 //! contributes. Sums and products of floats depend on the order, unless they may be reassociated.
 
 use clift_kir::dfg::{ConstData, ValueDef};
-use clift_kir::{AtomicOp, Builder, Function, Imm, Inst, Opcode, Type, Value, eval};
-use clift_kir::{Block, FpFlags};
+use clift_kir::{AtomicOp, Block, Builder, FpFlags, Function, Imm, Inst, Opcode, Type, Value, eval};
 use cranelift_entity::EntitySet;
 
 use super::countable::CountableLoop;
 use crate::spmd::transform::normalize::NormalForm;
+use crate::spmd::transform::reduction_ops::{FLOAT_REDUCTIONS, INTEGER_REDUCTIONS};
 
 /// A reduction.
 #[derive(Clone, Copy, Debug)]
@@ -31,26 +31,6 @@ pub(super) struct Reduction {
     /// Whether no operand is a NaN, as flags promise.
     no_nan: bool,
 }
-
-/// What each op combines. Differences are sums with what is subtracted.
-const OPS: [(Opcode, AtomicOp); 16] = [
-    (Opcode::Iadd, AtomicOp::Add),
-    (Opcode::Isub, AtomicOp::Add),
-    (Opcode::Imul, AtomicOp::Mul),
-    (Opcode::And, AtomicOp::And),
-    (Opcode::Or, AtomicOp::Or),
-    (Opcode::Xor, AtomicOp::Xor),
-    (Opcode::Smin, AtomicOp::Smin),
-    (Opcode::Smax, AtomicOp::Smax),
-    (Opcode::Umin, AtomicOp::Umin),
-    (Opcode::Umax, AtomicOp::Umax),
-    (Opcode::Fadd, AtomicOp::Fadd),
-    (Opcode::Fsub, AtomicOp::Fadd),
-    (Opcode::Fmul, AtomicOp::Fmul),
-    (Opcode::Fma, AtomicOp::Fadd),
-    (Opcode::Fmin, AtomicOp::Fmin),
-    (Opcode::Fmax, AtomicOp::Fmax),
-];
 
 /// The reductions of a loop; `None` if it has a parameter that is neither one nor an induction variable.
 pub(super) fn all(normal: &NormalForm, counted: &CountableLoop) -> Option<Vec<Reduction>> {
@@ -87,12 +67,11 @@ impl Reduction {
     /// What changes nothing.
     pub(super) fn identity(&self, b: &mut Builder<'_>, ty: Type) -> Value {
         let of_numbers = eval::identity(self.op, ty.elem);
-        let bits = match self.op {
+        let bits = if is_extreme(self.op) && !self.no_nan {
             // If all values are NaNs, so is the least of them. An infinity with the highest bit of its fraction is a quiet NaN.
-            AtomicOp::Fmin | AtomicOp::Fmax if !self.no_nan => {
-                of_numbers | eval::identity(AtomicOp::Fmin, ty.elem) >> 1
-            }
-            _ => of_numbers,
+            of_numbers | eval::identity(AtomicOp::Fmin, ty.elem) >> 1
+        } else {
+            of_numbers
         };
         b.constant(ConstData::splat(ty, bits))
     }
@@ -107,6 +86,11 @@ impl Reduction {
         let all = b.reduce(self.op, lanes);
         b.combine(self.op, before, all)
     }
+}
+
+/// Whether a reduction finds the least or the greatest float.
+fn is_extreme(op: AtomicOp) -> bool {
+    matches!(op, AtomicOp::Fmin | AtomicOp::Fmax)
 }
 
 /// The values in a loop that come from a parameter of its header by one op.
@@ -169,17 +153,18 @@ impl Web<'_> {
     /// How an instruction combines one of the values with another value.
     fn combines(&self, inst: Inst) -> Option<AtomicOp> {
         let data = self.func().dfg.inst(inst);
-        let &(op, by) = OPS.iter().find(|&&(op, _)| op == data.op)?;
+        let all = INTEGER_REDUCTIONS.iter().chain(&FLOAT_REDUCTIONS);
+        let &(op, by) = all.into_iter().find(|&&(op, _)| op == data.op)?;
         let used = |arg: usize| self.values.contains(data.args[arg]);
-        let is_one = match op {
-            Opcode::Isub | Opcode::Fsub => used(0) && !used(1),
-            Opcode::Fma => used(2) && !used(0) && !used(1),
-            _ => used(0) != used(1),
+        let is_one = if matches!(op, Opcode::Isub | Opcode::Fsub) {
+            used(0) && !used(1)
+        } else if op == Opcode::Fma {
+            used(2) && !used(0) && !used(1)
+        } else {
+            used(0) != used(1)
         };
-        let in_any_order = match &data.imm {
-            Imm::Fp(flags) => flags.contains(FpFlags::REASSOC) || matches!(by, AtomicOp::Fmin | AtomicOp::Fmax),
-            _ => true,
-        };
+        let in_any_order =
+            if let Imm::Fp(flags) = &data.imm { flags.contains(FpFlags::REASSOC) || is_extreme(by) } else { true };
         (is_one && in_any_order).then_some(by)
     }
 

@@ -13,6 +13,7 @@ use clift_kir::dfg::ConstData;
 use clift_kir::{AtomicOp, Builder, Function, Imm, Inst, Opcode, Type, Value, eval};
 
 use super::CountedLoop;
+use crate::spmd::transform::reduction_ops::INTEGER_REDUCTIONS;
 
 /// A value that each iteration combines with another one.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ impl Reduction {
     fn by(func: &Function, param: Value, inst: Inst) -> Option<Reduction> {
         let data = func.dfg.inst(inst);
         let &[x, y] = data.args.as_slice() else { return None };
-        let &(_, op) = OPS.iter().find(|(op, _)| *op == data.op)?;
+        let &(_, op) = INTEGER_REDUCTIONS.iter().find(|(op, _)| *op == data.op)?;
         let operand = if x == param {
             y
         } else if y == param && data.op != Opcode::Isub {
@@ -121,20 +122,6 @@ impl Reduction {
         at.int2(if self.subtracts { Opcode::Isub } else { opcode(self.op) }, before, all)
     }
 }
-
-/// The ops whose iterations may be combined in any order, and how. Differences are subtracted as a sum.
-const OPS: [(Opcode, AtomicOp); 10] = [
-    (Opcode::Iadd, AtomicOp::Add),
-    (Opcode::Isub, AtomicOp::Add),
-    (Opcode::Imul, AtomicOp::Mul),
-    (Opcode::And, AtomicOp::And),
-    (Opcode::Or, AtomicOp::Or),
-    (Opcode::Xor, AtomicOp::Xor),
-    (Opcode::Smin, AtomicOp::Smin),
-    (Opcode::Smax, AtomicOp::Smax),
-    (Opcode::Umin, AtomicOp::Umin),
-    (Opcode::Umax, AtomicOp::Umax),
-];
 
 /// The op that combines accumulators.
 fn opcode(op: AtomicOp) -> Opcode {
