@@ -30,7 +30,7 @@ pub fn set_user_status(event: Handle<Event>, status: cl_int) -> ClResult<()> {
     // CL_INVALID_VALUE if the execution_status is not CL_COMPLETE or a negative integer value
     ensure(status <= CL_COMPLETE, InvalidValue)?;
     // CL_INVALID_OPERATION if the execution_status for event has already been changed by a previous call
-    event.state().set_user_status(status).map_err(|_| InvalidOperation)
+    event::set_user_status(&event, status).map_err(|_| InvalidOperation)
 }
 
 /// `clWaitForEvents`

@@ -3,6 +3,7 @@
 //! Status and waiting are implemented in the runtime ([`clift_runtime::graph::Event`]); the object adds what the application may
 //! query. Commands whose event was not requested have no object.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use clift_include::cl::*;
@@ -24,9 +25,19 @@ pub struct Event {
 /// What an event belongs to.
 #[derive(Debug)]
 enum EventSource {
-    Command { queue: Ref<Queue>, kind: cl_command_type },
-    SeveralQueues { context: Ref<Context>, kind: cl_command_type },
-    User { context: Ref<Context> },
+    Command {
+        queue: Ref<Queue>,
+        kind: cl_command_type,
+    },
+    SeveralQueues {
+        context: Ref<Context>,
+        kind: cl_command_type,
+    },
+    /// `is_watched` says whether it has had callbacks.
+    User {
+        context: Ref<Context>,
+        is_watched: AtomicBool,
+    },
 }
 
 cl_object!(Event, b"evnt", InvalidEvent);
@@ -44,7 +55,7 @@ impl Event {
 
     /// A user event.
     pub fn user(context: Ref<Context>) -> Self {
-        Self { state: graph::Event::user(), origin: EventSource::User { context } }
+        Self { state: graph::Event::user(), origin: EventSource::User { context, is_watched: AtomicBool::new(false) } }
     }
 
     /// The runtime's event.
@@ -69,7 +80,7 @@ impl Event {
     pub fn context(&self) -> &Ref<Context> {
         match &self.origin {
             EventSource::Command { queue, .. } => queue.context(),
-            EventSource::SeveralQueues { context, .. } | EventSource::User { context } => context,
+            EventSource::SeveralQueues { context, .. } | EventSource::User { context, .. } => context,
         }
     }
 
@@ -137,9 +148,14 @@ pub fn command_name(kind: cl_command_type) -> &'static str {
 /// Registers a function to call when the event reaches a status.
 pub fn on_status(event: &Ref<Event>, status: cl_int, notify: StatusNotify<Event>, user_data: UserData) {
     // The event lives until its callback has been called, even if the application has released it. But a released user event must
-    // be freed: its status can no longer be set, so it would never end.
-    let held: Result<Ref<Event>, Weak<Object<Event>>> =
-        if event.is_user() { Err(Arc::downgrade(event)) } else { Ok(event.clone()) };
+    // be freed if its status can no longer be set, because it would never end.
+    let held: Result<Ref<Event>, Weak<Object<Event>>> = match &event.origin {
+        EventSource::User { is_watched, .. } => {
+            is_watched.store(true, Ordering::SeqCst);
+            Err(Arc::downgrade(event))
+        }
+        EventSource::Command { .. } | EventSource::SeveralQueues { .. } => Ok(event.clone()),
+    };
     event.state.on_status(
         status,
         Box::new(move |reached| {
@@ -148,4 +164,26 @@ pub fn on_status(event: &Ref<Event>, status: cl_int, notify: StatusNotify<Event>
             }
         }),
     );
+    if event.is_user() && event.state.status() <= status {
+        keep_until_called(event);
+    }
+}
+
+/// Sets the status of a user event.
+///
+/// # Errors
+/// [`graph::AlreadySet`] if it has been set before.
+pub fn set_user_status(event: &Ref<Event>, status: cl_int) -> Result<(), graph::AlreadySet> {
+    event.state.set_user_status(status)?;
+    if matches!(&event.origin, EventSource::User { is_watched, .. } if is_watched.load(Ordering::SeqCst)) {
+        keep_until_called(event);
+    }
+    Ok(())
+}
+
+/// Keeps a user event alive until the callbacks that are due have been called: callbacks are called in the order in which they
+/// became due, and this one is due at once.
+fn keep_until_called(event: &Ref<Event>) {
+    let held = event.clone();
+    event.state.on_status(CL_SUBMITTED, Box::new(move |_| drop(held)));
 }

@@ -127,6 +127,27 @@ fn callbacks() {
     assert_eq!(clFinish(setup.queue), CL_SUCCESS);
 }
 
+/// Callbacks of a user event that has been set come before its end, although the application releases it at once.
+#[test]
+fn callbacks_of_released_user_events() {
+    let setup = Setup::new();
+    let (sender, receiver) = channel::<Call>();
+    let data: *mut c_void = std::ptr::from_mut(Box::leak(Box::new(sender))).cast();
+    for _ in 0..200 {
+        let [early, late] = [setup.user_event(), setup.user_event()];
+        assert_eq!(clSetEventCallback(early, CL_SUBMITTED, Some(tell), data), CL_SUCCESS);
+        for status in [CL_COMPLETE, CL_RUNNING] {
+            assert_eq!(clSetEventCallback(late, status, Some(tell), data), CL_SUCCESS);
+        }
+        assert_eq!(clSetUserEventStatus(late, -5), CL_SUCCESS);
+        for event in [early, late] {
+            assert_eq!(clReleaseEvent(event), CL_SUCCESS);
+        }
+        assert_eq!(next(&receiver), (early.addr(), CL_SUBMITTED));
+        assert_eq!([next(&receiver), next(&receiver)], [(late.addr(), -5); 2]);
+    }
+}
+
 #[test]
 fn profiling() {
     const NAMES: [cl_uint; 5] = [
