@@ -208,7 +208,7 @@ pub fn get_info(mem: Handle<Mem>, name: cl_mem_info, info: Info<'_>) -> ClResult
         CL_MEM_FLAGS => info.value(mem.flags()),
         CL_MEM_SIZE => info.value(mem.size()),
         CL_MEM_HOST_PTR => info.value(mem.host_ptr().addr()),
-        CL_MEM_MAP_COUNT => info.value(mem.map_count() as cl_uint),
+        CL_MEM_MAP_COUNT => info.value(mem.maps().count() as cl_uint),
         CL_MEM_REFERENCE_COUNT => info.value(mem.reference_count()),
         CL_MEM_CONTEXT => info.object(mem.context()),
         CL_MEM_ASSOCIATED_MEMOBJECT => info.object_or_null(mem.parent()),

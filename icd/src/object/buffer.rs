@@ -1,7 +1,7 @@
 //! A memory object: a buffer, a part of one (a sub-buffer), an image ([`super::image`]), or a pipe.
 //!
 //! All memory is host memory, so mapping costs nothing, and `CL_MEM_USE_HOST_PTR` uses the application's memory itself. Mappings
-//! are recorded only as far as the specification's rules require. Not here: the bytes and copies of them
+//! are recorded only as far as the specification's rules require ([`super::mapping`]). Not here: the bytes and copies of them
 //! ([`clift_runtime::memory`]).
 
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 use super::context::Context;
 use super::device::Device;
 use super::image::Image;
+use super::mapping::MapView;
 use crate::ffi::callback::{Destructor, ObjectNotify, call_destructors};
 use crate::ffi::handle::{Handle, Ref, cl_object};
 use crate::ffi::pointer::{HostPtr, UserData};
@@ -32,7 +33,7 @@ pub struct Mem {
     external: Option<Box<External>>,
     kind: MemKind,
     parent: Option<Parent>,
-    maps: Mutex<Mappings>,
+    maps: MapView,
     destructors: Mutex<Vec<Destructor<Mem>>>,
     // The last field, so that it is freed after the destructor callbacks have been called.
     bytes: MemSlice,
@@ -73,76 +74,6 @@ pub struct External {
     pub memory: Arc<HostBuffer>,
 }
 
-/// The mappings of an object, oldest first.
-#[derive(Debug, Default)]
-struct Mappings {
-    held: Vec<Mapping>,
-    made: u64,
-}
-
-/// A part of a memory object: rows of bytes that are the same distance apart, and slices of such rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
-    /// Offset of the first byte.
-    pub start: usize,
-    /// Number of bytes in a row, of rows, and of slices.
-    pub extent: [usize; 3],
-    /// Bytes from a row to the next one, and from a slice to the next one.
-    pub pitches: [usize; 2],
-}
-
-impl Region {
-    /// Consecutive bytes.
-    pub fn linear(start: usize, len: usize) -> Self {
-        Self { start, extent: [len, 1, 1], pitches: [len, len] }
-    }
-
-    /// Offset after the last byte.
-    fn end(&self) -> usize {
-        let ([width, rows, slices], [row, slice]) = (self.extent, self.pitches);
-        self.start + (slices - 1) * slice + (rows - 1) * row + width
-    }
-
-    /// Position of the first byte in its row, its slice, and all slices, with the pitches of `other`.
-    fn position(&self) -> [usize; 3] {
-        let [row, slice] = self.pitches;
-        [self.start % slice % row, self.start % slice / row, self.start / slice]
-    }
-
-    /// Whether a byte is in both. Regions with different pitches count as consecutive bytes.
-    fn overlaps(&self, other: &Region) -> bool {
-        if other.end() <= self.start || self.end() <= other.start {
-            return false;
-        }
-        if self.pitches != other.pitches || self.extent[0] > self.pitches[0] {
-            return true;
-        }
-        let (a, b) = (self.position(), other.position());
-        // A row that goes beyond the end of the pitch continues in the next one; images have no such.
-        let wraps = |at: [usize; 3], of: &Region| at[0] + of.extent[0] > of.pitches[0];
-        wraps(a, self)
-            || wraps(b, other)
-            || (0..3).all(|axis| a[axis] < b[axis] + other.extent[axis] && b[axis] < a[axis] + self.extent[axis])
-    }
-}
-
-/// A region that the application has mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mapping {
-    /// The region, with an offset in this object.
-    pub region: Region,
-    /// The pointer returned to the application.
-    pub pointer: HostPtr,
-    /// Whether it may write through the pointer.
-    pub write: bool,
-    /// Distinguishes it from other mappings of the object, even of the same region.
-    pub id: u64,
-}
-
-/// Mapping the region would allow writing to the same bytes through two pointers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overlap;
-
 impl Mem {
     /// A buffer with memory `bytes`. `host_ptr` is the application's pointer if the memory belongs to the application.
     pub fn buffer(
@@ -152,7 +83,6 @@ impl Mem {
         host_ptr: HostPtr,
         bytes: MemSlice,
     ) -> Self {
-        let (maps, destructors) = Default::default();
         Self {
             context,
             flags,
@@ -162,8 +92,8 @@ impl Mem {
             external: None,
             kind: MemKind::Buffer,
             parent: None,
-            maps,
-            destructors,
+            maps: MapView::default(),
+            destructors: Mutex::default(),
             bytes,
         }
     }
@@ -195,7 +125,7 @@ impl Mem {
         image: Image,
         other: Option<Ref<Mem>>,
     ) -> Self {
-        let (maps, destructors) = Default::default();
+        let maps = other.as_ref().map_or_else(MapView::default, |other| other.maps.part(0));
         let parent = other.map(|buffer| Parent { buffer, origin: 0 });
         Self {
             context,
@@ -207,7 +137,7 @@ impl Mem {
             kind: MemKind::Image(Box::new(image)),
             parent,
             maps,
-            destructors,
+            destructors: Mutex::default(),
             bytes,
         }
     }
@@ -256,7 +186,6 @@ impl Mem {
     pub fn sub_buffer(buffer: &Ref<Mem>, flags: cl_mem_flags, origin: usize, len: usize) -> Option<Self> {
         debug_assert!(buffer.parent.is_none(), "broken invariant: a sub-buffer of a sub-buffer");
         let bytes = buffer.bytes.part(origin, len).ok()?;
-        let (maps, destructors) = Default::default();
         Some(Self {
             context: buffer.context.clone(),
             flags,
@@ -266,8 +195,8 @@ impl Mem {
             external: None,
             kind: MemKind::Buffer,
             parent: Some(Parent { buffer: buffer.clone(), origin }),
-            maps,
-            destructors,
+            maps: buffer.maps.part(origin),
+            destructors: Mutex::default(),
             bytes,
         })
     }
@@ -343,38 +272,9 @@ impl Mem {
         self.destructors.lock().push((notify, mem, user_data));
     }
 
-    /// Number of the application's mappings of this object.
-    pub fn map_count(&self) -> usize {
-        self.maps.lock().held.len()
-    }
-
-    /// Maps a region.
-    ///
-    /// # Errors
-    /// [`Overlap`] when bytes of the buffer would be mapped for writing twice through this object.
-    pub fn map(&self, region: Region, write: bool) -> Result<Mapping, Overlap> {
-        let pointer = HostPtr::new(self.bytes.as_ptr().wrapping_add(region.start));
-        let mut maps = self.maps.lock();
-        let mapping = Mapping { region, pointer, write, id: maps.made };
-        let overlaps = |other: &Mapping| other.write && region.overlaps(&other.region);
-        if write && maps.held.iter().any(overlaps) {
-            return Err(Overlap);
-        }
-        maps.made += 1;
-        maps.held.push(mapping);
-        Ok(mapping)
-    }
-
-    /// Removes a mapping by its pointer, latest first; `None` when there is none.
-    pub fn unmap(&self, pointer: HostPtr) -> Option<Mapping> {
-        let mut maps = self.maps.lock();
-        let index = maps.held.iter().rposition(|mapping| mapping.pointer == pointer)?;
-        Some(maps.held.remove(index))
-    }
-
-    /// Removes a mapping whose command failed, if it still exists.
-    pub fn undo_map(&self, id: u64) {
-        self.maps.lock().held.retain(|mapping| mapping.id != id);
+    /// Its mappings.
+    pub fn maps(&self) -> &MapView {
+        &self.maps
     }
 }
 

@@ -15,6 +15,7 @@ pub mod image;
 pub mod kernel;
 pub mod launch_info;
 pub mod launch_limits;
+pub mod mapping;
 pub mod operation;
 pub mod platform;
 pub mod program;

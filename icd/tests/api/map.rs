@@ -95,6 +95,42 @@ fn rules() {
     }
 }
 
+/// The rule on overlaps holds for all objects in the same memory, as long as they exist.
+#[test]
+fn overlaps_of_associated_objects() {
+    let setup = Setup::new();
+    let q = setup.queue;
+    let buffer = setup.buffer(0, 256);
+    let part = |origin| {
+        let region = cl_buffer_region { origin, size: 128 };
+        let info = (&raw const region).cast();
+        made(|e| clCreateSubBuffer(buffer, 0, CL_BUFFER_CREATE_TYPE_REGION, info, e))
+    };
+    let (low, high) = (part(0), part(128));
+    let written = made(|e| map(q, buffer, CL_MAP_WRITE, 120, 16, e));
+    for (object, offset) in [(low, 127), (high, 0), (high, 7)] {
+        assert_eq!(refused(|e| map(q, object, CL_MAP_WRITE, offset, 1, e)), CL_INVALID_OPERATION);
+        let read = made(|e| map(q, object, CL_MAP_READ, offset, 1, e));
+        assert_eq!((count(object), count(buffer)), (1, 1));
+        // It is not a mapping of the buffer, although it is in its memory.
+        assert_eq!(unmap(q, buffer, read), CL_INVALID_VALUE);
+        assert_eq!(unmap(q, object, read), CL_SUCCESS);
+    }
+    let other = made(|e| map(q, high, CL_MAP_WRITE, 8, 8, e));
+    assert_eq!(unmap(q, high, other), CL_SUCCESS);
+    assert_eq!(unmap(q, buffer, written), CL_SUCCESS);
+    made(|e| map(q, low, CL_MAP_WRITE, 0, 8, e));
+    assert_eq!(refused(|e| map(q, buffer, CL_MAP_WRITE, 0, 8, e)), CL_INVALID_OPERATION);
+    assert_eq!(clFinish(q), CL_SUCCESS);
+    assert_eq!(clReleaseMemObject(low), CL_SUCCESS);
+    let written = made(|e| map(q, buffer, CL_MAP_WRITE, 0, 8, e));
+    assert_eq!(unmap(q, buffer, written), CL_SUCCESS);
+    assert_eq!(clFinish(q), CL_SUCCESS);
+    for object in [high, buffer] {
+        assert_eq!(clReleaseMemObject(object), CL_SUCCESS);
+    }
+}
+
 /// With `CL_MEM_USE_HOST_PTR`, mapping gives the application's own memory back.
 #[test]
 fn host_memory_maps_to_itself() {

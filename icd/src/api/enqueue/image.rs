@@ -13,8 +13,9 @@ use crate::error::ClError::{
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
-use crate::object::buffer::{Mem, Region};
+use crate::object::buffer::Mem;
 use crate::object::image::{Image, MipLevel};
+use crate::object::mapping::Region;
 use crate::object::operation::{self, Operation, Task, checked_before};
 use crate::object::queue::Queue;
 

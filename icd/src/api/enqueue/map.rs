@@ -8,7 +8,8 @@ use crate::error::ClError::{InvalidMemObject, InvalidOperation, InvalidValue};
 use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray};
-use crate::object::buffer::{Mem, Region};
+use crate::object::buffer::Mem;
+use crate::object::mapping::Region;
 use crate::object::queue::Queue;
 
 /// Mapping for writing.
@@ -89,8 +90,9 @@ pub(super) fn mapped(
     // CL_MAP_FAILURE if there is a failure to map the requested region into the host address space: it is there already
     // CL_INVALID_OPERATION: see `check_access`
     check_access(mem, flags)?;
-    // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing
-    let mapping = mem.map(part, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
+    // CL_INVALID_OPERATION if mapping would lead to overlapping regions being mapped for writing, also of associated objects
+    let pointer = HostPtr::new(mem.bytes().as_ptr().wrapping_add(part.start));
+    let mapping = mem.maps().add(part, pointer, flags & WRITE != 0).map_err(|_| InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     // If the wait list fails, the mapping is removed again. Callbacks run some time after the end, but a call that returns an
@@ -104,13 +106,13 @@ pub(super) fn mapped(
                     if ended < status::COMPLETE
                         && let Some(mem) = undo.upgrade()
                     {
-                        mem.undo_map(mapping.id);
+                        mem.maps().undo(mapping.id);
                     }
                 }),
             );
         }
     });
-    submitted.inspect_err(|_| mem.undo_map(mapping.id))?;
+    submitted.inspect_err(|_| mem.maps().undo(mapping.id))?;
     Ok(mapping.pointer)
 }
 
@@ -127,7 +129,7 @@ pub fn unmap(queue: Handle<Queue>, mem: Handle<Mem>, pointer: HostPtr, wait: Wai
     same_context(&queue, mem.context())?;
     // CL_INVALID_VALUE if mapped_ptr is not a valid pointer returned by clEnqueueMapBuffer or clEnqueueMapImage for memobj
     // (checked last, because it takes the mapping back)
-    mem.unmap(pointer).ok_or(InvalidValue)?;
+    mem.maps().remove(pointer).ok_or(InvalidValue)?;
 
     command.keep(&mem).nothing(false, |_| ())
 }
