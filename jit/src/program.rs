@@ -109,7 +109,12 @@ pub enum ArgKind {
         align: u32,
     },
     /// An image.
-    Image,
+    Image {
+        /// Its number of dimensions; 1 for an image created from a buffer.
+        dimensions: u32,
+        /// Whether it is an array.
+        arrayed: bool,
+    },
     /// A sampler.
     Sampler,
     /// A pipe.

@@ -126,12 +126,48 @@ fn arguments_of_another_context() {
     };
     let set = |sampler: *mut cl_sampler| set_arg_raw(kernel, 1, size_of::<cl_sampler>(), sampler.cast());
     assert_code(set(&raw mut own), CL_SUCCESS);
-    assert_code(set(&raw mut foreign), CL_INVALID_SAMPLER);
+    assert_code(set(&raw mut foreign), CL_INVALID_CONTEXT);
     assert_code(set(&raw mut none), CL_INVALID_SAMPLER);
     assert_code(set(&mut queue().cast()), CL_INVALID_SAMPLER);
     assert_code(set_arg_raw(kernel, 1, size_of::<cl_sampler>(), null()), CL_INVALID_SAMPLER);
     assert_code(set_arg_raw(kernel, 1, 4, (&raw const own).cast()), CL_INVALID_ARG_SIZE);
     assert_code(set_mem(kernel, 0, image), CL_INVALID_CONTEXT);
+}
+
+/// An image of another type than the argument's is refused; whether a 1-D image is a buffer makes no difference.
+#[test]
+fn images_of_another_type() {
+    const TYPES: [(&str, u32); 6] = [
+        ("image1d_t", CL_MEM_OBJECT_IMAGE1D),
+        ("image1d_buffer_t", CL_MEM_OBJECT_IMAGE1D_BUFFER),
+        ("image1d_array_t", CL_MEM_OBJECT_IMAGE1D_ARRAY),
+        ("image2d_t", CL_MEM_OBJECT_IMAGE2D),
+        ("image2d_array_t", CL_MEM_OBJECT_IMAGE2D_ARRAY),
+        ("image3d_t", CL_MEM_OBJECT_IMAGE3D),
+    ];
+    let format = cl_image_format { image_channel_order: CL_RGBA, image_channel_data_type: CL_FLOAT };
+    let (memory, mut error) = (buffer(64), 1);
+    let images = TYPES.map(|(_, ty)| {
+        // SAFETY: zero and NULL are valid for all fields.
+        let mut shape: cl_image_desc = unsafe { std::mem::zeroed() };
+        (shape.image_type, shape.image_width, shape.image_height) = (ty, 4, 2);
+        (shape.image_depth, shape.image_array_size) = (2, 2);
+        if ty == CL_MEM_OBJECT_IMAGE1D_BUFFER {
+            shape.buffer = memory;
+        }
+        // SAFETY: a valid context and a valid description; no host memory.
+        let image = unsafe { clCreateImage(context(), CL_MEM_READ_WRITE, &format, &shape, null_mut(), &mut error) };
+        assert_code(error, CL_SUCCESS);
+        image
+    });
+    for (wanted, (name, _)) in TYPES.iter().enumerate() {
+        let kernel =
+            kernel(&format!("kernel void k(read_only {name} i, global int *p) {{ *p = get_image_width(i); }}"));
+        for (given, image) in images.iter().enumerate() {
+            let fits = wanted == given || wanted < 2 && given < 2;
+            assert_code(set_mem(kernel, 0, *image), if fits { CL_SUCCESS } else { CL_INVALID_MEM_OBJECT });
+        }
+    }
 }
 
 #[test]

@@ -115,13 +115,14 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
             // CL_INVALID_ARG_VALUE if arg_value is NULL and the argument is data
             ArgValue::Data(value.copy(size)?.ok_or(InvalidArgValue)?.into())
         }
-        ArgKind::Image => image(kernel, arg.access, size, value)?,
+        ArgKind::Image { dimensions, arrayed } => image(kernel, (dimensions, arrayed), arg.access, size, value)?,
         ArgKind::Sampler => {
             // CL_INVALID_ARG_SIZE if arg_size is not the size of a sampler's handle
             ensure(value.is_null() || size == size_of::<cl_sampler>(), InvalidArgSize)?;
             // CL_INVALID_SAMPLER if the argument is a sampler, but arg_value does not point to a valid sampler object
             let sampler = value.read::<Handle<Sampler>>().ok_or(InvalidSampler)?.get()?;
-            ensure(Ref::ptr_eq(sampler.context(), kernel.program().context()), InvalidSampler)?;
+            // CL_INVALID_CONTEXT if the contexts of kernel and sampler are not the same
+            ensure(Ref::ptr_eq(sampler.context(), kernel.program().context()), InvalidContext)?;
             ArgValue::Sampler(sampler.word())
         }
         ArgKind::Pipe => {
@@ -141,19 +142,30 @@ pub fn arg_value(kernel: &Kernel, index: cl_uint, size: usize, value: InBytes) -
             ensure(value.is_null() || size == size_of::<cl_command_queue>(), InvalidArgSize)?;
             let queue = value.read::<Handle<DeviceQueue>>().ok_or(InvalidDeviceQueue)?;
             let queue = queue.get().map_err(|_| InvalidDeviceQueue)?;
-            ensure(Ref::ptr_eq(queue.context(), kernel.program().context()), InvalidDeviceQueue)?;
+            // CL_INVALID_CONTEXT if the contexts of kernel and queue are not the same
+            ensure(Ref::ptr_eq(queue.context(), kernel.program().context()), InvalidContext)?;
             ArgValue::Queue(Arc::downgrade(&queue))
         }
     })
 }
 
-/// The value of an image argument.
-fn image(kernel: &Kernel, access: AccessQualifier, size: usize, value: InBytes) -> ClResult<ArgValue> {
+/// The value of an image argument; `shape` is the number of its dimensions, and whether it is an array.
+fn image(
+    kernel: &Kernel,
+    shape: (u32, bool),
+    access: AccessQualifier,
+    size: usize,
+    value: InBytes,
+) -> ClResult<ArgValue> {
     // CL_INVALID_ARG_SIZE if arg_size is not the size of a memory object's handle
     ensure(value.is_null() || size == size_of::<cl_mem>(), InvalidArgSize)?;
     // CL_INVALID_MEM_OBJECT if arg_value does not point to a valid image object
     let mem = value.read::<Handle<Mem>>().ok_or(InvalidMemObject)?.get()?;
-    ensure(mem.as_image().is_some(), InvalidMemObject)?;
+    let kind = mem.as_image().ok_or(InvalidMemObject)?.kind();
+    // CL_INVALID_MEM_OBJECT if the memory object is not valid for the kernel argument: an image of another type. A 1-D image may
+    // be a buffer or not, whatever the kernel says, and a depth image any 2-D image: applications mix them, and it makes no
+    // difference to the code
+    ensure((kind.dimensions(), kind.is_array()) == shape, InvalidMemObject)?;
     // CL_INVALID_CONTEXT if the contexts of kernel and memory object are not the same
     ensure(Ref::ptr_eq(mem.context(), kernel.program().context()), InvalidContext)?;
     // CL_INVALID_ARG_VALUE if the argument is an image declared with read_only and the image was created with

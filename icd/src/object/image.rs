@@ -44,6 +44,15 @@ impl ImageType {
         Self::ALL.iter().find(|(_, kind)| *kind == self).map_or(0, |(number, _)| *number)
     }
 
+    /// The number of dimensions, without the index of an array.
+    pub fn dimensions(self) -> u32 {
+        match self {
+            ImageType::D1 | ImageType::D1Buffer | ImageType::D1Array => 1,
+            ImageType::D2 | ImageType::D2Array => 2,
+            ImageType::D3 => 3,
+        }
+    }
+
     /// Whether images of this type have a height.
     pub fn has_height(self) -> bool {
         matches!(self, ImageType::D2 | ImageType::D2Array | ImageType::D3)
@@ -115,8 +124,7 @@ impl MipLevel {
 
     /// Its size in bytes, including the padding of the last row and slice.
     pub fn bytes(&self) -> usize {
-        let slices = self.size.depth * self.size.layers;
-        if slices > 1 { self.slice_pitch * slices } else { self.row_pitch * self.size.height }
+        self.slice_pitch * self.size.depth * self.size.layers
     }
 
     /// Offset of its end in the image's memory in bytes.

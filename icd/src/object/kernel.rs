@@ -342,7 +342,7 @@ impl Kernel {
 /// The first limit of the device that a kernel with these arguments exceeds.
 fn exceeded_limit(args: &[ArgInfo]) -> Option<String> {
     let images = |accesses: &[AccessQualifier]| {
-        args.iter().filter(|arg| arg.kind == ArgKind::Image && accesses.contains(&arg.access)).count()
+        args.iter().filter(|arg| matches!(arg.kind, ArgKind::Image { .. }) && accesses.contains(&arg.access)).count()
     };
     let read = images(&[AccessQualifier::None, AccessQualifier::ReadOnly]);
     let written = images(&[AccessQualifier::WriteOnly, AccessQualifier::ReadWrite]);
@@ -365,7 +365,7 @@ fn aligned(end: u64, info: &ArgInfo) -> u64 {
         ArgKind::Value
         | ArgKind::GlobalPointer
         | ArgKind::ConstantPointer
-        | ArgKind::Image
+        | ArgKind::Image { .. }
         | ArgKind::Sampler
         | ArgKind::Pipe
         | ArgKind::Queue => end,

@@ -197,6 +197,22 @@ fn queries() {
     clReleaseMemObject(buffer);
 }
 
+/// A buffer must hold as many slices as an image of it has layers, with the padding of the last one.
+#[test]
+fn slices_in_a_buffer() {
+    let setup = Setup::new();
+    let buffer = setup.buffer(0, 64);
+    for (ty, layers) in [(CL_MEM_OBJECT_IMAGE2D_ARRAY, 1), (CL_MEM_OBJECT_IMAGE1D_ARRAY, 1), (CL_MEM_OBJECT_IMAGE3D, 0)]
+    {
+        let of = |slice| cl_image_desc { buffer, image_slice_pitch: slice, ..desc(ty, [4, 1, 1], layers) };
+        let image = made(|e| clCreateImage(setup.context, 0, &RGBA8, &of(64), null_mut(), e));
+        assert_eq!(clReleaseMemObject(image), CL_SUCCESS);
+        let error = refused(|e| clCreateImage(setup.context, 0, &RGBA8, &of(80), null_mut(), e));
+        assert_eq!(error, CL_INVALID_IMAGE_SIZE);
+    }
+    assert_eq!(clReleaseMemObject(buffer), CL_SUCCESS);
+}
+
 #[test]
 fn commands() {
     let setup = Setup::new();

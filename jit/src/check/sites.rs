@@ -123,7 +123,7 @@ impl<'a> Sites<'a> {
         let index = self.args.iter().position(|arg| arg.slot.offset == offset)?;
         match self.args[index].kind {
             ArgKind::GlobalPointer | ArgKind::ConstantPointer | ArgKind::LocalPointer { .. } => {}
-            ArgKind::Value | ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue => return None,
+            ArgKind::Value | ArgKind::Image { .. } | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue => return None,
         }
         let is_local = matches!(self.args[index].kind, ArgKind::LocalPointer { .. });
         let (arg, written) = (self.arg_name(index), self.args[index].written);
@@ -137,7 +137,7 @@ impl<'a> Sites<'a> {
     pub(super) fn is_of_driver(&self, offset: u32) -> bool {
         self.args.iter().any(|arg| {
             arg.slot.offset == offset
-                && matches!(arg.kind, ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue)
+                && matches!(arg.kind, ArgKind::Image { .. } | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue)
         })
     }
 

@@ -139,8 +139,8 @@ pub(super) fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u
                 }
             }
         }
-        TypeKind::Image { access, .. } => {
-            arg.kind = ArgKind::Image;
+        TypeKind::Image { access, shape } => {
+            arg.kind = ArgKind::Image { dimensions: shape.dims.count(), arrayed: shape.arrayed };
             arg.address = AddressQualifier::Global;
             arg.access = access_qualifier(access.unwrap_or(SpirvAccess::ReadOnly));
         }

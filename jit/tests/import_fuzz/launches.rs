@@ -47,7 +47,7 @@ pub(crate) fn run(words: &[u32]) {
                     };
                     Arg::Value(lanes)
                 }
-                ArgKind::Image | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue => return,
+                ArgKind::Image { .. } | ArgKind::Sampler | ArgKind::Pipe | ArgKind::Queue => return,
             };
             args.push((arg.slot.offset, value));
         }

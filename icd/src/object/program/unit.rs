@@ -248,7 +248,7 @@ fn children(program: &clift_jit::Program, uniform: bool, precise_errors: bool) -
             ArgKind::Value
             | ArgKind::GlobalPointer
             | ArgKind::ConstantPointer
-            | ArgKind::Image
+            | ArgKind::Image { .. }
             | ArgKind::Sampler
             | ArgKind::Pipe
             | ArgKind::Queue => None,

@@ -53,7 +53,7 @@ impl Facts {
     /// Typical arguments: images with byte components, samplers without filtering.
     pub(crate) fn default_for(args: &[ArgInfo]) -> Facts {
         let fact = |arg: &ArgInfo| match arg.kind {
-            ArgKind::Image => {
+            ArgKind::Image { .. } => {
                 Some(ArgFact::Image { format: ImageKind::DEFAULT.format, mipmapped: ImageKind::DEFAULT.mipmapped })
             }
             ArgKind::Sampler => Some(ArgFact::Sampler(Sampler::new(false, Addressing::ClampToEdge, false).modes())),
