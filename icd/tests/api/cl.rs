@@ -246,6 +246,9 @@ api! {
     [132] clEnqueueSVMUnmap(
         q: cl_command_queue, ptr: *mut c_void, n: cl_uint, list: *const cl_event, event: *mut cl_event,
     ) -> cl_int;
+    [134] clSetKernelArgSVMPointer(k: cl_kernel, index: cl_uint, value: *const c_void) -> cl_int;
+    [135] clSetKernelExecInfo(k: cl_kernel, name: cl_uint, size: usize, value: *const c_void) -> cl_int;
+    [137] clCloneKernel(k: cl_kernel, error: *mut cl_int) -> cl_kernel;
     [139] clEnqueueSVMMigrateMem(
         q: cl_command_queue, count: cl_uint, ptrs: *const *mut c_void, sizes: *const usize, flags: cl_bitfield,
         n: cl_uint, list: *const cl_event, event: *mut cl_event,
@@ -347,6 +350,11 @@ extension! {
     clCommandSVMMemFillKHR(
         c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
         ptr: *mut c_void, pattern: *const c_void, pattern_size: usize, size: usize,
+        n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
+    ) -> cl_int;
+    clCommandNDRangeKernelKHR(
+        c: *mut c_void, q: cl_command_queue, p: *const cl_bitfield,
+        k: cl_kernel, dims: cl_uint, offset: *const usize, global: *const usize, local: *const usize,
         n: cl_uint, l: *const cl_uint, s: *mut cl_uint, h: *mut *mut c_void,
     ) -> cl_int;
     clRemapCommandBufferKHR(
