@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
+use std::time::Instant;
 
 use opencl_sys::*;
 
@@ -160,4 +161,49 @@ fn command_buffers_with_several_queues() {
         assert_eq!(run(copy), appended(second, 123_496));
         assert_code(clReleaseCommandBufferKHR(copy), CL_SUCCESS);
     }
+}
+
+/// Recording, copying and changing take time in proportion to the number of kernels.
+#[test]
+fn large_command_buffers() {
+    let kernel = kernel("kernel void k(global uint *p, uint n) { p[0] = n; }");
+    let (queue, mem) = (queue(), buffer(4));
+    assert_code(set_mem(kernel, 0, mem), CL_SUCCESS);
+    assert_code(set_arg(kernel, 1, 1_u32), CL_SUCCESS);
+    let flags = [CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, 0];
+    // SAFETY: lists of the stated lengths, which end with zero where no length is stated, and room for results; handles are valid.
+    let time = |count: usize| unsafe {
+        let (start, size, mut error) = (Instant::now(), [1_usize], 1);
+        let buffer = clCreateCommandBufferKHR(1, &queue, flags.as_ptr(), &mut error);
+        assert_code(error, CL_SUCCESS);
+        let (mut handles, mut copies) = (vec![null_mut(); count], vec![null_mut(); count]);
+        for handle in &mut handles {
+            let (none, g, p) = (null_mut(), size.as_ptr(), null_mut());
+            let status =
+                clCommandNDRangeKernelKHR(buffer, none, null(), kernel, 1, null(), g, null(), 0, null(), p, handle);
+            assert_code(status, CL_SUCCESS);
+        }
+        assert_code(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+        let (n, out) = (count as cl_uint, copies.as_mut_ptr());
+        let copy = clRemapCommandBufferKHR(buffer, CL_FALSE, 1, &queue, n, handles.as_ptr(), out, &mut error);
+        assert_code(error, CL_SUCCESS);
+        let number = 7_u32;
+        let arg = cl_mutable_dispatch_arg_khr { arg_index: 1, arg_size: 4, arg_value: (&raw const number).cast() };
+        let config = |command: &cl_mutable_command_khr| {
+            let mut config: cl_mutable_dispatch_config_khr = std::mem::zeroed();
+            (config.command, config.num_args, config.arg_list) = (*command, 1, &raw const arg);
+            config
+        };
+        let configs: Vec<cl_mutable_dispatch_config_khr> = copies.iter().map(config).collect();
+        let mut list: Vec<*const c_void> = configs.iter().map(|config| std::ptr::from_ref(config).cast()).collect();
+        let kinds = vec![CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR; count];
+        assert_code(clUpdateMutableCommandsKHR(copy, n, kinds.as_ptr(), list.as_mut_ptr()), CL_SUCCESS);
+        for buffer in [buffer, copy] {
+            assert_code(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
+        }
+        start.elapsed()
+    };
+    // Other programs may take the processor away for a while.
+    let is_linear = |_| time(16_000) < time(1000) * 80;
+    assert!((0..5).any(is_linear), "16,000 kernels take more than 80 times as long as 1,000");
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clift_include::cl::*;
 use clift_runtime::geometry;
 use clift_runtime::graph::{self, Command, KeepAlive, WaitList, Work};
+use rustc_hash::FxHashMap;
 
 use super::enqueue::ndrange::{demands, ready};
 use super::enqueue::{Submission, Wait};
@@ -106,7 +107,8 @@ pub fn remap(
     // CL_INVALID_OPERATION if the platform does not support the remapping: it does
 
     let copy = Object::create(buffer.emptied(queues));
-    let mut launches = Vec::new();
+    // By the address of the recorded launch: the new one, and its queue.
+    let mut launches: FxHashMap<*const RecordedLaunch, (usize, Arc<RecordedLaunch>)> = FxHashMap::default();
     for command in buffer.commands() {
         // If the runtime may choose, commands of the same queue stay together.
         let queue = command.queue % copy.queues().len();
@@ -120,7 +122,7 @@ pub fn remap(
                 let prepared = PreparedLaunch { kernel: snapshot(&prepared.kernel)?, request: prepared.request };
                 let new = RecordedLaunch::new(old.kernel.clone(), old.fields, old.properties.clone(), prepared);
                 let new = Arc::new(new);
-                launches.push((old.clone(), queue, new.clone()));
+                launches.insert(Arc::as_ptr(old), (queue, new.clone()));
                 Action::Launch(new)
             }
         };
@@ -131,7 +133,7 @@ pub fn remap(
         copy.finalize();
     }
     let copied = handles.iter().filter_map(|handle| {
-        let (_, queue, new) = launches.iter().find(|(old, ..)| Arc::ptr_eq(old, handle.dispatch()))?;
+        let (queue, new) = launches.get(&Arc::as_ptr(handle.dispatch()))?;
         Some(handle_of(&copy, *queue, new.clone()).handle())
     });
     let copied: Vec<_> = copied.collect();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use clift_include::cl::*;
 use clift_runtime::geometry::{self, Request};
+use rustc_hash::FxHashMap;
 
 use super::enqueue::ndrange::{demands, sizes};
 use super::kernel::{apply_exec_info, arg_value, svm_arg_value};
@@ -37,7 +38,9 @@ pub fn update(
     // CL_INVALID_VALUE if configs is NULL and num_configs > 0, or the other way round
     let configs = configs.checked(num_configs, InvalidValue)?;
 
-    let mut changes: Vec<(Arc<RecordedLaunch>, Arc<PreparedLaunch>)> = Vec::new();
+    // The last change of each command, by the address of the recorded launch.
+    let mut changes: FxHashMap<*const RecordedLaunch, (Arc<RecordedLaunch>, Arc<PreparedLaunch>)> =
+        FxHashMap::default();
     for (kind, config) in types.zip(configs) {
         // CL_INVALID_VALUE if any element of config_types is not a valid cl_command_buffer_update_type_khr enum
         ensure(kind == CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, InvalidValue)?;
@@ -49,11 +52,12 @@ pub fn update(
         ensure(Ref::ptr_eq(&owner, &buffer), InvalidMutableCommand)?;
         let dispatch = command.dispatch();
         // A later change of the same command is based on the earlier one.
-        let earlier = changes.iter().rev().find(|(other, _)| Arc::ptr_eq(other, dispatch));
+        let earlier = changes.get(&Arc::as_ptr(dispatch));
         let base = earlier.map_or_else(|| dispatch.prepared(), |(_, prepared)| prepared.clone());
-        changes.push((dispatch.clone(), Arc::new(changed(command.queue(), dispatch, &base, &config)?)));
+        let prepared = Arc::new(changed(command.queue(), dispatch, &base, &config)?);
+        changes.insert(Arc::as_ptr(dispatch), (dispatch.clone(), prepared));
     }
-    for (dispatch, prepared) in changes {
+    for (dispatch, prepared) in changes.into_values() {
         dispatch.change(prepared);
     }
     Ok(())

@@ -191,14 +191,17 @@ impl CommandBuffer {
     /// `CL_COMMAND_BUFFER_STATE_KHR`
     pub fn state(&self) -> cl_command_buffer_state_khr {
         let state = self.state.lock();
+        if !state.finalized {
+            return CL_COMMAND_BUFFER_STATE_RECORDING_KHR;
+        }
         let is_ready = |command: &Arc<Recorded>| match &command.action {
             Action::Launch(dispatch) => dispatch.prepared().kernel.has_all_args(),
             Action::Barrier | Action::Operation(_) => true,
         };
-        match (state.finalized, state.commands.iter().all(is_ready)) {
-            (false, _) => CL_COMMAND_BUFFER_STATE_RECORDING_KHR,
-            (true, false) => CL_COMMAND_BUFFER_STATE_FINALIZED_KHR,
-            (true, true) => CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR,
+        if state.commands.iter().all(is_ready) {
+            CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR
+        } else {
+            CL_COMMAND_BUFFER_STATE_FINALIZED_KHR
         }
     }
 
