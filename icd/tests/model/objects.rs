@@ -457,8 +457,9 @@ impl World {
 
     /// The status of a command that has ended, or certainly has not.
     fn describe_event(&mut self, handle: Handle, command: usize) {
-        let ask = |name| move |s, v, r| clGetEventInfo(handle, name, s, v, r);
-        let status: cl_int = info(ask(CL_EVENT_COMMAND_EXECUTION_STATUS));
+        // Not by `info`, which asks several times: the command may execute.
+        let (mut status, name): (cl_int, _) = (0, CL_EVENT_COMMAND_EXECUTION_STATUS);
+        assert_eq!(clGetEventInfo(handle, name, 4, (&raw mut status).cast(), null_mut()), CL_SUCCESS);
         match self.timeline.end(command) {
             Some(end) => {
                 assert!(status == end || status > 0 && self.timeline.is_pending(command), "{status}, not {end}")
