@@ -11,6 +11,8 @@
 
 #[path = "model/callbacks.rs"]
 mod callbacks;
+#[path = "model/chains.rs"]
+mod chains;
 #[path = "api/cl.rs"]
 #[allow(dead_code, reason = "shared with the test `api`")]
 mod cl;
@@ -112,7 +114,9 @@ impl World {
             self.quiesce();
         }
         match u.int_in_range(0..=31)? {
-            0..=6 => self.create(u),
+            0..=5 => self.create(u),
+            6 if u.ratio(1, 4)? => self.chain(u),
+            6 => self.create(u),
             7 => self.retain_or_release(u),
             8 | 9 => self.query(u),
             10 => self.set_user_event(u),

@@ -260,8 +260,10 @@ impl World {
         violated.rule(size != 0, CL_INVALID_VALUE);
         let buffer = self.buffer(&mut violated, mem, context);
         if let Some(buffer) = &buffer {
-            violated.rule(buffer.holds(offset, size), CL_INVALID_VALUE);
-            self.map_rules(&mut violated, mem, flags, &buffer.region(offset, size));
+            let inside = buffer.holds(offset, size);
+            violated.rule(inside, CL_INVALID_VALUE);
+            let region = if inside { buffer.region(offset, size) } else { buffer.region(0, 0) };
+            self.map_rules(&mut violated, mem, flags, &region);
         }
         let mut error = 1;
         let blocking = cl_bool::from(blocks);
@@ -279,7 +281,7 @@ impl World {
         let memory = self.memory(mem).expect("a memory object");
         violated.rule(flags & CL_MAP_READ == 0 || memory.host_reads(), CL_INVALID_OPERATION);
         violated.rule(!writes(flags) || memory.host_writes(), CL_INVALID_OPERATION);
-        if !writes(flags) || region.size() > super::HOST_BYTES {
+        if !writes(flags) {
             return;
         }
         for other in self.all(Kind::Mem) {

@@ -14,7 +14,11 @@ use super::world::{Detail, Handle, Kind, Memory, Place, VARIABLE, World};
 pub(crate) const SOURCE: &str = "
 #define I ((uint)((get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0)))
 kernel void k(global int *p, uint n, local int *l, sampler_t s) { if (n == 77 && p && l) p[0] = n; }
-kernel void add(global uint *p, uint n) { p[I] += n + I; }
+kernel void add(global uint *p, uint n) {
+    // So that a command that does not wait for this one comes too early.
+    if (I % 8 == 0) for (volatile uint delay = n << 5; delay; delay--);
+    p[I] += n + I;
+}
 kernel void combine(global const uint *a, global uint *b, uint n) { b[I] += a[I] * n; }
 kernel void paint(write_only image2d_t t, uint4 c) {
     write_imageui(t, (int2)(get_global_id(0), get_global_id(1)), c + (uint4)(get_global_id(0), get_global_id(1), 0, 0));
@@ -479,6 +483,21 @@ impl World {
         violated.rule(own.is_some(), CL_INVALID_KERNEL);
         violated.rule(own.is_none() || context.is_none() || own == context, CL_INVALID_CONTEXT);
         self.kernel(k).cloned()
+    }
+
+    /// A kernel that adds a number to the elements of a buffer, slowly if the number is large.
+    pub(crate) fn new_add(&mut self, u: &mut Unstructured<'_>, mem: Handle) -> Result<(Handle, Kernel)> {
+        let number: u32 = u.int_in_range(1..=300)?;
+        let handle = made(|e| clCreateKernel(self.common.program, c"add".as_ptr(), e));
+        assert_eq!(clSetKernelArg(handle, 0, size_of::<cl_mem>(), (&raw const mem).cast()), CL_SUCCESS);
+        assert_eq!(clSetKernelArg(handle, 1, 4, (&raw const number).cast()), CL_SUCCESS);
+        let memory = self.memory(mem).expect("a buffer").clone();
+        let args = vec![self.memory_arg(mem, &memory), Arg::Numbers([number, 0, 0, 0])];
+        let function = KERNELS.iter().position(|(name, _)| *name == c"add").expect("it is in the table");
+        let kernel = Kernel { function, args };
+        let context = self.context_of(Kind::Context, self.common.base);
+        self.add(handle, Kind::Kernel, context, Detail::Kernel(kernel.clone()));
+        Ok((handle, kernel))
     }
 
     /// Sets the arguments of a kernel that are not set, or whose memory may not be used.
