@@ -1,7 +1,7 @@
 //! The application's mappings of memory objects: for the rule that no byte is mapped for writing twice, and for queries.
 //!
-//! Objects in the same memory (a buffer, its sub-buffers, images created from them) share one list, because the rule holds for all of
-//! them together.
+//! Objects in the same memory (a buffer, its sub-buffers, images created from them) share one list, because the rule holds for
+//! all of them together.
 
 use std::sync::Arc;
 
