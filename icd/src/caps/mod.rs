@@ -82,9 +82,10 @@ pub const ICD_SUFFIX: &str = "CLIFT";
 /// There was no conformance submission: an impossible date, in the format that the query requires.
 pub const CONFORMANCE: &str = "v0000-01-01-00";
 
-/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`.
+/// `CL_PLATFORM_VERSION` and `CL_DEVICE_VERSION`. Programs search these strings for `1.0` and the like, wherever in the string it
+/// is: the driver's own version is not part of them, but only `CL_DRIVER_VERSION`.
 pub fn version_string() -> String {
-    format!("OpenCL {}.{} {NAME} {DRIVER_VERSION}", OPENCL_VERSION.0, OPENCL_VERSION.1)
+    format!("OpenCL {}.{} {NAME}", OPENCL_VERSION.0, OPENCL_VERSION.1)
 }
 
 /// `CL_DEVICE_OPENCL_C_VERSION`.
@@ -534,6 +535,17 @@ mod tests {
         for (index, name) in names.iter().enumerate() {
             assert!(name.len() < cl::CL_NAME_VERSION_MAX_NAME_SIZE, "{name}");
             assert!(!names[..index].contains(name), "{name} twice");
+        }
+    }
+
+    /// A program that searches a version string for any version finds the one that the string begins with.
+    #[test]
+    fn version_strings_contain_one_version() {
+        let versions = (0..10).flat_map(|major| (0..10).map(move |minor| (major, minor)));
+        for (text, version) in [(version_string(), OPENCL_VERSION), (opencl_c_version_string(), OPENCL_C_VERSION)] {
+            let found: Vec<_> =
+                versions.clone().filter(|(major, minor)| text.contains(&format!("{major}.{minor}"))).collect();
+            assert_eq!(found, [version], "{text}");
         }
     }
 
