@@ -430,6 +430,39 @@ fn local_variables() -> Case {
     )
 }
 
+/// `__local` variables in blocks within the kernel, two of one name: each is one variable per work-group.
+fn nested_local_variables() -> Case {
+    Case::new(
+        "barriers::nested_local_variables",
+        "kernel void t(global int *out) {
+            int i = get_global_id(0), l = get_local_id(0), n = get_local_size(0), sum = 0;
+            for (int k = 0; k < 3; ++k) {
+                local int tile[256];
+                if (k == 0) tile[l] = i; else tile[l] += k;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                sum += tile[(l + k) % n];
+                barrier(CLK_LOCAL_MEM_FENCE);
+            }
+            {
+                local int tile[256];
+                tile[l] = sum;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                out[i] = tile[n - 1 - l];
+            }
+        }",
+    )
+    .expect_in(|launch, i| {
+        let group = group(launch, i);
+        let at = |l: usize| (group.start + l % group.len()) as i32;
+        let l = group.end - 1 - i;
+        // What the tile holds lasts from one iteration to the next: 0, then 1, then 1 + 2 are added to the index.
+        at(l) + (at(l + 1) + 1) + (at(l + 2) + 3)
+    })
+    .stated_local()
+    .clift_only("other compilers accept them in the outermost block only")
+    .source_only("clang accepts them in the outermost block only")
+}
+
 fn global_fence() -> Case {
     Case::new(
         "barriers::global_memory_fence",
@@ -725,6 +758,7 @@ pub(crate) fn cases() -> Vec<Case> {
         in_functions(),
         divergent_work_between(),
         local_variables(),
+        nested_local_variables(),
         global_fence(),
         work_group_barrier(),
         async_copies(),

@@ -112,7 +112,9 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Reports that a variable of the constant or local address space is not in the outermost block of a kernel.
+    /// Reports that a variable of the constant or local address space is not in the outermost block of a kernel. In another block of
+    /// a kernel it is accepted with a warning, as by compilers of GPUs: clBLAS declares its tiles in loops. There is one variable
+    /// per work-group all the same.
     fn check_function_scope(&mut self, name: Name, space: &str) {
         let Some(state) = self.states.last() else { return };
         if !state.is_kernel {
@@ -122,7 +124,7 @@ impl Checker<'_, '_> {
             let text = format!(
                 "variables in the {space} address space can only be declared in the outermost scope of a kernel function"
             );
-            self.error(name.span, text);
+            self.warning(name.span, "nested-address-space", text);
         }
     }
 

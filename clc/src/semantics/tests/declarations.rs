@@ -71,9 +71,9 @@ fn objects_of_functions_lie_where_the_version_says() {
          7: error: automatic variable qualified with an invalid address space
          11: error: variable in constant address space must be initialized
          12: error: '__local' variable cannot have an initializer
-         13: error: variables in the local address space can only be declared in the outermost scope of a kernel function
-         13: error: variables in the constant address space can only be declared in the outermost scope of a kernel function
-         14: error: variables in the local address space can only be declared in the outermost scope of a kernel function",
+         13: warning: variables in the local address space can only be declared in the outermost scope of a kernel function
+         13: warning: variables in the constant address space can only be declared in the outermost scope of a kernel function
+         14: warning: variables in the local address space can only be declared in the outermost scope of a kernel function",
     );
     expect(
         V1_2,
