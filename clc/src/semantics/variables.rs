@@ -112,9 +112,9 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Reports that a variable of the constant or local address space is not in the outermost block of a kernel. In another block of
-    /// a kernel it is accepted with a warning, as by compilers of GPUs: clBLAS declares its tiles in loops. There is one variable
-    /// per work-group all the same.
+    /// Reports that a variable of the constant or local address space is not in the outermost block of a kernel. In another
+    /// block of a kernel it is accepted with a warning, as by compilers of GPUs: clBLAS declares its tiles in loops. There is
+    /// one variable per work-group all the same.
     fn check_function_scope(&mut self, name: Name, space: &str) {
         let Some(state) = self.states.last() else { return };
         if !state.is_kernel {
