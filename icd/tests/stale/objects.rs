@@ -46,7 +46,9 @@ impl World {
     /// One call about an image.
     pub(crate) fn image_step(&mut self, u: &mut Unstructured<'_>, blocking: cl_bool, (n, l, out): Wait) -> Result<()> {
         let (q, image) = (self.handle(u, Kind::Queue)?, self.handle(u, Kind::Image)?);
-        let (from, to, region) = (corner(u)?, corner(u)?, extents(u)?);
+        // The fourth component is the level of a mipmapped image.
+        let [from, to] = [corner(u)?, corner(u)?].map(|[x, y, z]| [x, y, z, x]);
+        let region = extents(u)?;
         let (f, t, r) = (from.as_ptr(), to.as_ptr(), region.as_ptr());
         let mut error = 0;
         match u.int_in_range(0..=8)? {
@@ -170,7 +172,9 @@ impl World {
         let count = u.int_in_range(0..=2)?;
         let (count, points) = (count, if count == 0 { null() } else { points.as_ptr() });
         let (offset, size) = (Self::size(u)?, Self::size(u)?);
-        let (from, to, region) = (corner(u)?, corner(u)?, extents(u)?);
+        // The fourth component is the level of a mipmapped image.
+        let [from, to] = [corner(u)?, corner(u)?].map(|[x, y, z]| [x, y, z, x]);
+        let region = extents(u)?;
         let (f, t, r) = (from.as_ptr(), to.as_ptr(), region.as_ptr());
         let (mut point, mut error) = (0, 0);
         let (p, h) = (null(), null_mut());
