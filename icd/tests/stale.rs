@@ -62,7 +62,8 @@ struct World {
 impl World {
     fn new() -> Self {
         // Commands of one sequence may still run when the next begins: the memory stays for good.
-        let scratch = vec![0u128; SCRATCH / 16].leak().as_mut_ptr().cast();
+        // Buffers that are larger by a byte are copied from it, too.
+        let scratch = vec![0u128; SCRATCH / 16 + 1].leak().as_mut_ptr().cast();
         Self { handles: Default::default(), unset: Vec::new(), maps: Vec::new(), shared: Vec::new(), scratch }
     }
 
