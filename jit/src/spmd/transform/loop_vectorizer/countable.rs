@@ -125,6 +125,18 @@ impl CountableLoop {
         })
     }
 
+    /// Whether the first counter or the limit is an element of an array, as where rows of sparse matrices begin and end.
+    pub(super) fn is_bounded_by_element(&self, func: &Function) -> bool {
+        let definition = |value: Value| func.dfg.def_inst(value).map(|inst| func.dfg.inst(inst));
+        let is_element = |value: Value| {
+            let extended = definition(value).filter(|data| matches!(data.op, Opcode::Sext | Opcode::Zext));
+            let loaded = definition(extended.map_or(value, |data| data.args[0])).filter(|data| data.op == Opcode::Load);
+            let address = loaded.and_then(|data| definition(data.args[0]));
+            address.is_some_and(|data| data.op == Opcode::Addr && data.args.len() > 1)
+        };
+        is_element(self.limit.counter.start) || is_element(self.limit.limit)
+    }
+
     /// Emits the trip count, and a Boolean that says whether it is right.
     pub(super) fn trip_count(&self, b: &mut Builder<'_>) -> (Value, Value) {
         self.limit.trip_count(b)

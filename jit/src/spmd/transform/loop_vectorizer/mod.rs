@@ -54,6 +54,8 @@ const INNER_WORTHWHILE: f64 = 1.2;
 const MIN_ITERATIONS: i64 = 4;
 /// How many iterations a loop is assumed to have if constants do not decide: one in another loop, and one that is not.
 const ITERATIONS: [f64; 2] = [32.0, 256.0];
+/// The same if elements of arrays decide, as the lengths of a sparse matrix's rows.
+const ITERATIONS_OF_ROW: f64 = 8.0;
 /// Instructions that are executed for a loop over packs each time it is entered, and for each reduction in it; a processor executes
 /// fewer of these at once than of a long loop.
 const ENTERED: f64 = 60.0;
@@ -231,7 +233,11 @@ fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine)
     let one = costs.scalar / f64::from(lanes);
     let entered = ENTERED + REDUCED * kernel.reductions.len() as f64;
     let is_outermost = data.parent.is_none();
-    let all = iterations.map_or(ITERATIONS[usize::from(is_outermost)], |iterations| iterations as f64);
+    let all = match iterations {
+        Some(iterations) => iterations as f64,
+        None if kernel.counted.is_bounded_by_element(func) => ITERATIONS_OF_ROW,
+        None => ITERATIONS[usize::from(is_outermost)],
+    };
     let gain = all * one / (entered + (all / f64::from(lanes)).ceil() * costs.pack.max(1.0));
     if forced.is_none() && gain < WORTHWHILE {
         return Err(Obstacle::Cost);
