@@ -430,7 +430,7 @@ fn local_variables() -> Case {
     )
 }
 
-/// `__local` variables in blocks within the kernel, two of one name: each is one variable per work-group.
+/// `__local` variables in blocks within the kernel, two of one name: each is one variable per work-group, and keeps its values.
 fn nested_local_variables() -> Case {
     Case::new(
         "barriers::nested_local_variables",
@@ -455,7 +455,6 @@ fn nested_local_variables() -> Case {
         let group = group(launch, i);
         let at = |l: usize| (group.start + l % group.len()) as i32;
         let l = group.end - 1 - i;
-        // What the tile holds lasts from one iteration to the next: 0, then 1, then 1 + 2 are added to the index.
         at(l) + (at(l + 1) + 1) + (at(l + 2) + 3)
     })
     .stated_local()

@@ -388,3 +388,48 @@ fn what_keeps_iterations_from_being_executed_together() {
     let beyond = "    v20: f32 = fadd reassoc v11, v14\n    v15: ptr(global) = addr disp 400 v12\n    store align 4 alias 1 v15, v14";
     assert!(vectorized(beyond), "more iterations apart than a pack has lanes");
 }
+
+/// What became of a loop over an array from where `v3` is to where `v5` is, both computed from the array of counters at `v1`.
+fn outcome_between(bounds: &str) -> Vec<LoopOutcome> {
+    let module = parse(&format!(
+        r#"
+function f0 "row" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i64 = global_id 0
+    v6: i64 = const 1
+    v7: i32 = const 0
+{bounds}
+    v8: b1 = icmp slt v3, v5
+    branch v8, b1(v3, v7), b2(v7)
+b1(v10: i64, v11: i32):
+    v12: ptr(global) = addr scale 4 v0, v10
+    v13: i32 = load align 4 v12
+    v14: i32 = iadd v11, v13
+    v15: i64 = iadd nsw v10, v6
+    v16: b1 = icmp slt v15, v5
+    branch v16, b1(v15, v14), b2(v14)
+b2(v20: i32):
+    v21: ptr(global) = addr scale 4 v1, v2
+    store align 4 v21, v20
+    ret
+}}
+kernel f0 args 16
+"#
+    ));
+    let func = &module.funcs[module.kernels[0].func];
+    let made = loop_vectorizer::run(func, &module.globals, &Options::default(), &Machine::COMMON);
+    made.outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+#[test]
+fn rows_between_elements_of_an_array_are_short() {
+    let rows = "    v30: ptr(global) = addr scale 8 v1, v2
+    v31: ptr(global) = addr scale 8 disp 8 v1, v2
+    v3: i64 = load align 8 v30
+    v5: i64 = load align 8 v31";
+    assert_eq!(outcome_between(rows), [LoopOutcome::Scalar(Obstacle::Cost)]);
+    let one_length = "    v3: i64 = const 0\n    v5: i64 = load align 8 v1";
+    assert!(matches!(outcome_between(one_length)[..], [LoopOutcome::Vectorized(_)]));
+}
