@@ -13,12 +13,17 @@ fn input(i: usize) -> i32 {
 
 /// A kernel `t(global const int *a, global int *out, int n)` in one work-item, and what it leaves in `out`, which was zero.
 fn task(name: &str, n: i32, body: &str, expected: impl Fn(&[i32], &mut [i32], usize)) -> Case {
+    task_with("", name, n, body, expected)
+}
+
+/// The same with attributes.
+fn task_with(attributes: &str, name: &str, n: i32, body: &str, expected: impl Fn(&[i32], &mut [i32], usize)) -> Case {
     let a: Vec<i32> = (0..WORDS).map(input).collect();
     let mut out = vec![0; WORDS];
     expected(&a, &mut out, n as usize);
     Case::new(
         format!("tasks::{name}_{n}"),
-        format!("kernel void t(global const int *a, global int *out, int n) {{ {body} }}"),
+        format!("kernel {attributes} void t(global const int *a, global int *out, int n) {{ {body} }}"),
     )
     .range(&[1], &[&[1]])
     .stated_local()
@@ -60,6 +65,32 @@ fn product(n: i32) -> Case {
                 for (int k = 0; k < n; k++) sum += x[i * n + k] * y[k * n + j];
                 out[i * n + j] = sum;
             }",
+        |a, out, n| {
+            for (i, j) in (0..n * n).map(|at| (at / n, at % n)) {
+                out[i * n + j] = (0..n).map(|k| a[i * n + k] * a[n * n - 1 - (k * n + j)]).sum();
+            }
+        },
+    )
+}
+
+/// As [`product`], with the loops in an order in which iterations of the innermost one, whose number is constant, are independent.
+fn reordered_product(n: i32) -> Case {
+    task_with(
+        "__attribute__((reqd_work_group_size(1, 1, 1)))",
+        "reordered_product",
+        n,
+        "local int x[32][32], y[32][32], z[32][32];
+        int sums[32];
+        for (int i = 0; i < n * n; i++) { x[i / n][i % n] = a[i]; y[i / n][i % n] = a[n * n - 1 - i]; }
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < n; k++)
+                for (int j = 0; j < 32; j++) {
+                    int sum = k == 0 ? 0 : sums[j];
+                    sum += x[i][k] * y[k][j];
+                    sums[j] = sum;
+                    if (k == n - 1) z[i][j] = sum;
+                }
+        for (int i = 0; i < n * n; i++) out[i] = z[i / n][i % n];",
         |a, out, n| {
             for (i, j) in (0..n * n).map(|at| (at / n, at % n)) {
                 out[i * n + j] = (0..n).map(|k| a[i * n + k] * a[n * n - 1 - (k * n + j)]).sum();
@@ -230,6 +261,7 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.extend([copies(n), filter(n), conditions(n), early_exits(n)]);
     }
     cases.extend([3, 8, 16, 27, 32].map(product));
+    cases.extend([1, 16, 31, 32].map(reordered_product));
     for apart in [1, 3, 8, 16, 40] {
         cases.extend([7, 33, 500].map(|n| dependences(n, apart)));
     }

@@ -47,8 +47,9 @@ mod widen_counters;
 
 pub(crate) use util::{Replacements, base_and_offset};
 
-use clift_kir::{Function, Global, GlobalData, Module};
+use clift_kir::{Block, Function, Global, GlobalData, Module};
 use cranelift_entity::PrimaryMap;
+use rustc_hash::FxHashSet;
 
 use super::options::Options;
 use super::program::BuildError;
@@ -267,31 +268,57 @@ pub fn canonicalize_promoted(
     options: &Options,
     after: &mut dyn FnMut(&str, &Function),
 ) {
+    until_unrolling(func, globals, options, after);
+    from_unrolling(func, globals, options, &FxHashSet::default(), after);
+}
+
+/// [`canonicalize_promoted`] up to unrolling.
+pub(crate) fn until_unrolling(
+    func: &mut Function,
+    globals: &Globals,
+    options: &Options,
+    after: &mut dyn FnMut(&str, &Function),
+) {
     if options.opt_disable {
         return run(func, globals, MINIMAL, after);
     }
     if options.uniform_work_groups {
         global_ids::assume_full_groups(func);
     }
-    let chosen = |names: &[&'static str]| -> Vec<&'static str> {
-        // A check names the line of one access, and wants to see each index.
-        let hides_accesses =
-            |name: &&str| matches!(*name, "chosen_loads" | "common_code" | "dynamic_elements" | "loop_loads");
-        names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
-    };
-    run(func, globals, &chosen(CANONICAL), after);
+    run(func, globals, &visible(CANONICAL, options), after);
+}
+
+/// The rest of [`canonicalize_promoted`]. The loops with the headers `rolled` are not unrolled.
+pub(crate) fn from_unrolling(
+    func: &mut Function,
+    globals: &Globals,
+    options: &Options,
+    rolled: &FxHashSet<Block>,
+    after: &mut dyn FnMut(&str, &Function),
+) {
+    if options.opt_disable {
+        return;
+    }
     for _ in 0..UNROLL_ROUNDS {
-        let mut unrolled = false;
-        run(func, globals, &UNROLL[..1], &mut |name, func| {
-            unrolled = true;
-            after(name, func);
-        });
-        if !unrolled {
+        if unroll::run_except(func, globals, rolled) == Changed(false) {
             break;
         }
+        after(UNROLL[0], func);
         run(func, globals, &UNROLL[1..], after);
     }
-    run(func, globals, &chosen(SETTLE), after);
+    run(func, globals, &visible(SETTLE, options), after);
+}
+
+/// The headers of the loops of a kernel after [`until_unrolling`] that are unrolled first.
+pub(crate) fn unrolled_loops(func: &Function, globals: &Globals) -> FxHashSet<Block> {
+    unroll::loops(func, globals)
+}
+
+/// Those of some passes that leave to checks what they want to see: the line of one access, and each index.
+fn visible(names: &[&'static str], options: &Options) -> Vec<&'static str> {
+    let hides_accesses =
+        |name: &str| matches!(name, "chosen_loads" | "common_code" | "dynamic_elements" | "loop_loads");
+    names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
 }
 
 /// What follows unrolling for vectors.

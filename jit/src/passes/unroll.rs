@@ -59,24 +59,41 @@ enum Purpose {
 
 /// Unrolls innermost loops, then the loops around them if these have become innermost ones and that is still worth it.
 pub(super) fn run(func: &mut Function, globals: &Globals) -> Changed {
-    unroll_loops(func, globals, Purpose::Folding)
+    run_except(func, globals, &FxHashSet::default())
+}
+
+/// As [`run`], but the loops with the headers `rolled` stay, and so do those around them.
+pub(super) fn run_except(func: &mut Function, globals: &Globals, rolled: &FxHashSet<Block>) -> Changed {
+    Changed(!unroll_loops(func, globals, Purpose::Folding, rolled).is_empty())
+}
+
+/// The headers of the loops that [`run`] would unroll at first.
+pub(super) fn loops(func: &Function, globals: &Globals) -> FxHashSet<Block> {
+    unroll_loops(&mut func.clone(), globals, Purpose::Folding, &FxHashSet::default())
 }
 
 /// Unrolls innermost loops with few iterations that store, so that neighbouring iterations may become vectors.
 pub(super) fn run_for_vectors(func: &mut Function, globals: &Globals) -> Changed {
-    unroll_loops(func, globals, Purpose::Vectors)
+    Changed(!unroll_loops(func, globals, Purpose::Vectors, &FxHashSet::default()).is_empty())
 }
 
-fn unroll_loops(func: &mut Function, globals: &Globals, purpose: Purpose) -> Changed {
-    let Some((cfg, dom, loops)) = loop_form::run(func) else { return Changed(false) };
+/// Unrolls loops but those with the headers `rolled`. The result are the headers of the unrolled ones.
+fn unroll_loops(
+    func: &mut Function,
+    globals: &Globals,
+    purpose: Purpose,
+    rolled: &FxHashSet<Block>,
+) -> FxHashSet<Block> {
+    let mut unrolled = FxHashSet::default();
+    let Some((cfg, dom, loops)) = loop_form::run(func) else { return unrolled };
     let cold = Cold::new(func, &cfg);
     let mut growth = 0;
-    let mut changed = false;
     let analyses = (&cfg, &dom, &loops);
     // Loops with an unrolled loop inside.
     let mut edited: FxHashSet<LoopId> = FxHashSet::default();
     for (id, data) in loops.iter().rev() {
-        if edited.contains(&id) || cold.contains(data.header) {
+        if edited.contains(&id) || cold.contains(data.header) || data.blocks.iter().any(|block| rolled.contains(block))
+        {
             continue;
         }
         let is_innermost = data.blocks.iter().all(|&block| loops.innermost(block) == Some(id));
@@ -101,10 +118,12 @@ fn unroll_loops(func: &mut Function, globals: &Globals, purpose: Purpose) -> Cha
             continue;
         }
         growth += size.copied;
-        changed |= unroll(func, &loops, id, trips).is_some();
+        if unroll(func, &loops, id, trips).is_some() {
+            unrolled.insert(data.header);
+        }
         edited.extend(std::iter::successors(data.parent, |&around| loops.get(around).parent));
     }
-    Changed(changed)
+    unrolled
 }
 
 /// What a loop and its copies cost.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use clift_include::check::KernelChecks;
 use clift_kir::analysis::written_args;
 use clift_kir::{Func, Function, Inst, KernelData, Module, Opcode, Stage};
+use rustc_hash::FxHashSet;
 
 use super::backends::Backends;
 use super::batch::{KernelRequest, compile_kernels};
@@ -255,10 +256,18 @@ pub(super) fn finish_canonical(
     func: Func,
     options: &Options,
 ) -> Result<(), BuildError> {
+    let optimizes = !options.opt_disable && options.checks.is_empty() && options.backend != BackendChoice::Interp;
+    let required =
+        module.kernels.iter().find(|kernel| kernel.func == func).and_then(|kernel| kernel.required_local_size);
+    let one_lane = optimizes && (options.width == Some(1) || required == Some([1; 3]));
     with_function(module, func, |module, func| {
-        observer.passes(module, func, |func, after| {
-            passes::canonicalize_promoted(func, &module.globals, options, after);
-        })
+        let globals = &module.globals;
+        observer.passes(module, func, |func, after| passes::until_unrolling(func, globals, options, after))?;
+        let rolled = match one_lane {
+            true => spmd::rolled_loops::run(func, globals, options, &Backends::choose(options)?.machine()),
+            false => FxHashSet::default(),
+        };
+        observer.passes(module, func, |func, after| passes::from_unrolling(func, globals, options, &rolled, after))
     })?;
     module.funcs[func].stage = Stage::Canonical;
     if !options.dependent_sub_groups

@@ -47,6 +47,7 @@ use crate::target::machine::Machine;
 pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
 use cost::width::{RowLengths, Width, uses_other_dimensions};
 use report::VectorizationReport;
+pub(crate) use transform::rolled_loops;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;

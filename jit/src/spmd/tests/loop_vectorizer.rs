@@ -12,6 +12,7 @@ use super::harness::Launch;
 use crate::Options;
 use crate::options::BackendChoice;
 use crate::spmd::transform::loop_vectorizer::{self, LoopOutcome, Obstacle};
+use crate::spmd::transform::rolled_loops;
 use crate::target::machine::Machine;
 
 /// Words of each of the two buffers. Indices are around the middle.
@@ -432,4 +433,48 @@ fn rows_between_elements_of_an_array_are_short() {
     assert_eq!(outcome_between(rows), [LoopOutcome::Scalar(Obstacle::Cost)]);
     let one_length = "    v3: i64 = const 0\n    v5: i64 = load align 8 v1";
     assert!(matches!(outcome_between(one_length)[..], [LoopOutcome::Vectorized(_)]));
+}
+
+#[test]
+fn loops_stay_whose_packs_are_faster_than_copies() {
+    let stay = |iterations: u32| {
+        let module = parse(&format!(
+            r#"
+function f0 "copies" imported {{
+    noalias 0
+    noalias 8
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i64 = const 0
+    v3: i64 = const {iterations}
+    v4: i64 = const 1
+    jump b1(v2)
+b1(v10: i64):
+    v12: ptr(global) = addr scale 4 v0, v10
+    v13: ptr(global) = addr scale 4 v1, v10
+    v14: i32 = load align 4 v12
+    v15: i32 = load align 4 v13
+    v16: i32 = imul v14, v15
+    v17: b1 = icmp slt v16, v14
+    branch v17, b2, b3
+b2:
+    store align 4 v13, v16
+    jump b3
+b3:
+    v30: i64 = iadd nsw v10, v4
+    v31: b1 = icmp slt v30, v3
+    branch v31, b1(v30), b4
+b4:
+    ret
+}}
+kernel f0 args 16
+"#
+        ));
+        let func = &module.funcs[module.kernels[0].func];
+        !rolled_loops::run(func, &module.globals, &Options::default(), &Machine::COMMON).is_empty()
+    };
+    assert!(stay(32));
+    assert!(!stay(4), "too few iterations");
+    assert!(!stay(300), "would not be unrolled");
 }

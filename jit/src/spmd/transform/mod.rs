@@ -10,6 +10,7 @@ pub(crate) mod one_row_groups;
 pub(crate) mod private_arrays;
 pub(crate) mod record_access;
 pub(crate) mod reduction_ops;
+pub(crate) mod rolled_loops;
 pub(crate) mod row_loops;
 pub(crate) mod single_item_groups;
 pub(crate) mod superwords;

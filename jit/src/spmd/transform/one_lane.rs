@@ -68,6 +68,15 @@ pub(crate) fn run(func: &Function, globals: &Globals, finished: &FxHashSet<Block
     }
 }
 
+/// What the model says of a kernel after [`with_loops`].
+pub(super) fn cost_of(func: &Function, globals: &Globals, options: &Options, machine: &Machine) -> Option<f64> {
+    let normal = match with_loops(func, globals, options, machine).0 {
+        Some(OneLane { func, several }) => normalize::run(&func)?.with_several(several),
+        None => normalize::run(func)?,
+    };
+    Some(estimate(&normal, &normal.divergence(1, true), 1, machine).scalar)
+}
+
 /// What the model says of a kernel with one lane.
 fn cost(func: &Function) -> Option<f64> {
     let normal = normalize::run(func)?;

@@ -48,6 +48,8 @@ const MAX_WORK: usize = 200_000;
 const CHOICE: usize = 8;
 /// How many times as fast iterations must be as lanes, by the estimate: some of them are executed one by one.
 const WORTHWHILE: f64 = 1.5;
+/// The same of a loop that is a candidate to stay, since copies of its iterations are faster than the loop already.
+const GAINFUL: f64 = 3.0;
 /// How much faster an inner loop must be than the one around it to be preferred: the rest of the latter is executed only once.
 const INNER_WORTHWHILE: f64 = 1.2;
 /// The fewest iterations of a loop that is looked at.
@@ -100,6 +102,29 @@ pub(crate) struct Vectorized {
 
 /// Vectorizes the loops of a kernel with one lane where that pays.
 pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine: &Machine) -> Vectorized {
+    run_on(func, None, globals, options, machine)
+}
+
+/// The headers of those loops among the ones with the headers `candidates` that gain much if only they are looked at.
+pub(crate) fn gainful(
+    func: &Function,
+    candidates: &FxHashSet<Block>,
+    globals: &Globals,
+    options: &Options,
+    machine: &Machine,
+) -> FxHashSet<Block> {
+    let several = run_on(func, Some(candidates), globals, options, machine).changed.map(|made| made.several);
+    several.unwrap_or_default().values().map(|several| several.rest).collect()
+}
+
+/// As [`run`]; or as [`gainful`] if there are candidates.
+fn run_on(
+    func: &Function,
+    candidates: Option<&FxHashSet<Block>>,
+    globals: &Globals,
+    options: &Options,
+    machine: &Machine,
+) -> Vectorized {
     let mut outcomes: Vec<(Loc, LoopOutcome)> = Vec::new();
     let Some(mut normal) = normalize::run(func) else { return Vectorized { changed: None, outcomes } };
     if countable::extend_counters(&mut normal.func) {
@@ -108,6 +133,10 @@ pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine
         normal = again;
     }
     let mut finished: FxHashSet<Block> = FxHashSet::default();
+    if let Some(candidates) = candidates {
+        let headers = normal.loops.iter().map(|(_, data)| data.header);
+        finished.extend(headers.filter(|header| !candidates.contains(header)));
+    }
     let mut several: FxHashMap<Block, Several> = FxHashMap::default();
     let mut work = 0;
     while let Some(nest) = next_nest(&normal, &mut finished) {
@@ -118,6 +147,7 @@ pub(crate) fn run(func: &Function, globals: &Globals, options: &Options, machine
         }
         let loc = |id: LoopId| location(&normal.func, normal.loops.get(id).header);
         let chosen = match best_of(&normal, &nest, options, machine) {
+            Ok(chosen) if candidates.is_some() && chosen.gain < GAINFUL => continue,
             Ok(chosen) => chosen,
             Err(obstacle) => {
                 outcomes.push((loc(nest[0]), LoopOutcome::Scalar(obstacle)));
