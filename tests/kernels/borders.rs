@@ -74,8 +74,32 @@ fn sum(inside: impl Fn(i32) -> bool) -> i32 {
     (0..20).map(|k| if inside(k) { element(k as usize & 7) + 1 } else { -element(k as usize & 3) }).sum()
 }
 
+/// Elements `apart` from each one are read before it is known whether there are any, as on devices on which that is harmless.
+fn read_beyond(n: usize, apart: usize) -> Case {
+    let source = "kernel void t(global int *out, global const int *in, int n, int apart) {
+            int x = get_global_id(0);
+            int before = in[x - apart], after = in[x + apart];
+            if (x - apart < 0) before = 5;
+            if (x + apart >= n) after = 7;
+            out[x] = before * 3 + after;
+        }";
+    Case::new(format!("borders::read_beyond_{n}_{apart}"), source)
+        .range(&[n], &[&[64]])
+        .expect_n(n, move |x| {
+            let before = if x < apart { 5 } else { element(x - apart) };
+            let after = if x + apart < n { element(x + apart) } else { 7 };
+            Some(before * 3 + after)
+        })
+        .input_n(n, element)
+        .value(n as i32)
+        .value(apart as i32)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
+    for (n, apart) in [(1024, 1), (1024, 32), (1 << 18, 1), (1 << 18, 4096), (1 << 20, 1 << 16)] {
+        cases.push(read_beyond(n, apart));
+    }
     for r in [0, 1, 4, 9, 40] {
         let clamp = |at: i32, n: i32| Some(at.clamp(0, n - 1));
         cases.push(filter("clamp_up", r, UP, "sum += in[clamp(x + k, 0, n - 1)] * (k + 7);", clamp));

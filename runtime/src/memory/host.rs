@@ -15,6 +15,18 @@ pub const BASE_ALIGN: usize = 128;
 /// Minimum size of allocations that are mapped from the operating system, which allocates pages when they are first accessed.
 const MAP_FROM: usize = 1 << 20;
 
+/// Bytes before and after mapped memory that may be accessed, too. Kernels for GPUs read the neighbours of the first and the last
+/// elements, also in the rows and planes next to these, before they find out that there are none; nothing traps there. This is a plane
+/// of 512 x 512 words. It costs addresses, and memory only where it is written.
+const MARGIN: usize = 1 << 20;
+
+/// The same for smaller memory, before and after: the element before the first one, and a word for each work-item of a group of 256 of
+/// which only the first one has an element.
+const SMALL_MARGINS: [usize; 2] = [BASE_ALIGN, 1 << 10];
+/// The same from [`MEDIUM_FROM`] on: a row of 4096 words.
+const MEDIUM_MARGINS: [usize; 2] = [16 << 10; 2];
+const MEDIUM_FROM: usize = 32 << 10;
+
 /// Size of all allocations, for traces.
 static ALLOCATED: Counter = Counter::new("allocated bytes");
 
@@ -45,7 +57,7 @@ pub struct HostBuffer {
 
 #[derive(Debug)]
 enum Backing {
-    Heap(Layout),
+    Heap { base: NonNull<u8>, layout: Layout },
     Mapping { base: NonNull<u8>, len: usize },
     File { file: OwnedFd },
 }
@@ -102,25 +114,31 @@ impl HostBuffer {
     }
 
     fn heap(len: usize, align: usize) -> Option<Self> {
-        // Whole cache lines, so that vector loads of the last elements stay inside the allocation.
-        let layout = Layout::from_size_align(len.max(1).checked_next_multiple_of(BASE_ALIGN)?, align).ok()?;
+        let [before, after] = if len >= MEDIUM_FROM { MEDIUM_MARGINS } else { SMALL_MARGINS };
+        let before = before.checked_next_multiple_of(align)?;
+        let size = len.checked_add(before + after)?.checked_next_multiple_of(BASE_ALIGN)?;
+        let layout = Layout::from_size_align(size, align).ok()?;
         // SAFETY: the size is not zero.
-        let start = free_list::take(layout).or_else(|| NonNull::new(unsafe { alloc(layout) }))?;
+        let base = free_list::take(layout).or_else(|| NonNull::new(unsafe { alloc(layout) }))?;
         // SAFETY: the block has this size and is not shared.
-        unsafe { start.write_bytes(0, layout.size()) };
-        Some(Self { start, len, source: Backing::Heap(layout) })
+        unsafe { base.write_bytes(0, layout.size()) };
+        // SAFETY: the block is longer than its margins.
+        Some(Self { start: unsafe { base.add(before) }, len, source: Backing::Heap { base, layout } })
     }
 
     fn map(len: usize, align: usize) -> Option<Self> {
         let align = if len >= 2 * HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
         let page = sys::page_size();
-        let whole = len.checked_add(if align > page { align } else { 0 })?.checked_next_multiple_of(page)?;
+        let margins = 2 * MARGIN + if align > page { align } else { 0 };
+        let whole = len.checked_add(margins)?.checked_next_multiple_of(page)?;
         // Generated code computes signed differences of addresses.
         isize::try_from(whole).ok()?;
         let base = sys::map_anonymous(whole)?;
-        let skip = base.as_ptr().align_offset(align);
-        // SAFETY: `skip` is less than `align`, and the mapping is `align` bytes longer than `len` when it is not zero.
-        let start = unsafe { base.add(skip) };
+        // SAFETY: the mapping is longer than a margin.
+        let after_margin = unsafe { base.add(MARGIN) };
+        let skip = after_margin.as_ptr().align_offset(align);
+        // SAFETY: `skip` is less than `align`, and the mapping is `align` bytes longer than `len` and the margins when it is not zero.
+        let start = unsafe { after_margin.add(skip) };
         if align >= HUGE_PAGE {
             sys::advise_huge_pages(start, len);
         }
@@ -164,8 +182,8 @@ impl Drop for HostBuffer {
             ALLOCATED.subtract(self.len);
         }
         match self.source {
-            Backing::Heap(layout) => {
-                if let Some((layout, start)) = free_list::give(layout, self.start) {
+            Backing::Heap { base, layout } => {
+                if let Some((layout, start)) = free_list::give(layout, base) {
                     // SAFETY: it was allocated with this layout, and the buffer has no users any more.
                     unsafe { dealloc(start.as_ptr(), layout) }
                 }
@@ -187,7 +205,7 @@ mod free_list {
     /// Maximum number of blocks.
     const COUNT: usize = 16;
     /// Maximum size of a block in bytes.
-    const MAX_BYTES: usize = 64 << 10;
+    const MAX_BYTES: usize = 128 << 10;
 
     type Block = (Layout, NonNull<u8>);
 

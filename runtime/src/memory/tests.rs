@@ -47,6 +47,29 @@ fn allocations_are_zeroed() {
 }
 
 #[test]
+#[expect(unsafe_code, reason = "memory beyond a buffer is accessed")]
+fn allocations_have_margins() {
+    for (len, margins) in [
+        (4, [4, 1020]),
+        (4096, [4, 1020]),
+        (100_000, [16 << 10, 16 << 10]),
+        (1 << 20, [1 << 20, 1 << 20]),
+        (9 << 20, [1 << 20, 1 << 20]),
+    ] {
+        let buffer = HostBuffer::new(len, 1).expect("there is memory");
+        let start = buffer.as_ptr();
+        for at in [start.wrapping_sub(margins[0]), start.wrapping_add(len + margins[1] - 4)] {
+            // SAFETY: the margins belong to the allocation.
+            unsafe {
+                assert_eq!(at.read_volatile(), 0, "{len}");
+                at.write_volatile(7);
+            }
+        }
+        assert!(bytes(&buffer.into_slice()).iter().all(|byte| *byte == 0), "{len}");
+    }
+}
+
+#[test]
 fn impossible_allocations_are_errors() {
     assert!(HostBuffer::new(usize::MAX, 1).is_err());
     assert!(HostBuffer::new(isize::MAX as usize, 1).is_err());
