@@ -105,6 +105,56 @@ fn moved_parts(ty: &str, bytes: usize, part: &str, order: &'static [usize]) -> C
     })
 }
 
+/// A statement on four bytes, and its effect on the host; C computes with them as `int`.
+fn statement(seed: u64, number: usize) -> (String, impl Fn(&mut [i32; 4]) + Send + Sync + 'static) {
+    let bits = spread(seed, number);
+    let (a, b, c) = ((bits & 3) as usize, (bits >> 2 & 3) as usize, (bits >> 4 & 3) as usize);
+    let k = 1 + (bits >> 6) as u32 % 7;
+    let (text, op): (String, fn(i32, i32, u32) -> i32) = match (bits >> 32) % 12 {
+        0 => (format!("v{b} + v{c}"), |b, c, _| b + c),
+        1 => (format!("v{b} - v{c}"), |b, c, _| b - c),
+        2 => (format!("v{b} ^ v{c}"), |b, c, _| b ^ c),
+        3 => (format!("(v{b} << {k}) | (v{b} >> (8 - {k}))"), |b, _, k| b << k | b >> (8 - k)),
+        4 => (format!("v{b} >> {k}"), |b, _, k| b >> k),
+        5 => (format!("v{b} << {k}"), |b, _, k| b << k),
+        6 => (format!("~v{b} & v{c}"), |b, c, _| !b & c),
+        7 => (format!("(v{b} + v{c} + 1) >> 1"), |b, c, _| (b + c + 1) >> 1),
+        8 => (format!("-v{b} | v{c}"), |b, c, _| -b | c),
+        9 => (format!("(uint)v{b} >> {k}"), |b, _, k| (b as u32 >> k) as i32),
+        10 => (format!("v{b} * v{c}"), |b, c, _| b * c),
+        _ => (format!("((uint)v{b} >> {k}) + (v{c} >> 1)"), |b, c, k| (b as u32 >> k) as i32 + (c >> 1)),
+    };
+    (format!("v{a} = {text};"), move |v: &mut [i32; 4]| v[a] = op(v[b], v[c], k))
+}
+
+/// Random statements on bytes, repeated: computed with bytes, or with as many more bits as are needed.
+fn mixed(ty: &str, seed: u64) -> Case {
+    const ROUNDS: i32 = 3;
+    let (texts, effects): (Vec<String>, Vec<_>) = (0..10).map(|number| statement(seed, number)).unzip();
+    let source = format!(
+        "kernel void t(global const {ty} *in, global {ty} *out, int rounds) {{
+            size_t i = get_global_id(0);
+            {ty} v0 = in[4 * i], v1 = in[4 * i + 1], v2 = in[4 * i + 2], v3 = in[4 * i + 3];
+            for (int r = 0; r < rounds; r++) {{ {} }}
+            out[4 * i] = v0; out[4 * i + 1] = v1; out[4 * i + 2] = v2; out[4 * i + 3] = v3;
+        }}",
+        texts.join(" ")
+    );
+    let is_signed = ty == "char";
+    let promoted = move |byte: u8| if is_signed { i32::from(byte as i8) } else { i32::from(byte) };
+    Case::new(format!("bytes::mixed_{ty}_{seed}"), source)
+        .input_n(4 * GLOBAL, byte)
+        .expect_n(4 * GLOBAL, move |k| {
+            let mut v = [0, 1, 2, 3].map(|n| promoted(byte(k / 4 * 4 + n)));
+            for effect in (0..ROUNDS).flat_map(|_| &effects) {
+                effect(&mut v);
+                v = v.map(|value| promoted(value as u8));
+            }
+            Some(v[k % 4] as u8)
+        })
+        .value(ROUNDS)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![
         at_each_byte("ushort", 2, 1, |v| v as u16),
@@ -126,6 +176,9 @@ pub(crate) fn cases() -> Vec<Case> {
         moved_parts("ulong", 8, "uchar", &[7, 6, 5, 4, 3, 2, 1, 0]),
         moved_parts("ushort", 2, "uchar", &[1, 0]),
     ]);
+    for seed in 0..40 {
+        cases.push(mixed(if seed % 2 == 0 { "uchar" } else { "char" }, seed));
+    }
     for (ty, bytes) in [("ushort", 2), ("uint", 4), ("ulong", 8)] {
         for is_big in [false, true] {
             cases.extend([0, 3].map(|from| taken_apart(ty, bytes, is_big, from)));

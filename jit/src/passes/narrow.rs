@@ -1,6 +1,7 @@
-//! Narrows values of which only the low bits are used: from 64 to 32 bits, and from 32 to 16. Compilers tend to compute in the
+//! Narrows values of which only the low bits are used: from 64 to 32 bits, and from 32 to 16 or 8. Compilers tend to compute in the
 //! width of addresses what the program computes with fewer bits, and truncate at each use; C computes with bytes as `int`. A narrow
-//! operation is cheaper: more lanes fit in a vector, and many vector units have no 64-bit multiplication.
+//! operation is cheaper: more lanes fit in a vector, and many vector units have no 64-bit multiplication. They do not multiply bytes
+//! either, and what is computed with bytes has operands of bytes only, so that no other one is truncated.
 //!
 //! Each such value becomes the extension of a narrow value, computed from the low bits of its operands; `simplify` then cancels
 //! extensions and truncations. Sums without a narrow operand are not changed, because truncating their operands costs more.
@@ -33,6 +34,12 @@ pub(super) fn run(func: &mut Function) -> Changed {
         for inst in func.layout.take_insts(block) {
             func.layout.append_inst(block, inst);
             let Some(value) = func.dfg.single_result(inst) else { continue };
+            if used[value] <= Elem::I8.bits()
+                && let Some(op) = byte_op(func, inst, used[value], &replacements)
+            {
+                replacements.set(value, narrow_op(func, block, inst, op, Elem::I8));
+                continue;
+            }
             let Some(elem) = narrow(func, value) else { continue };
             // The count of a left shift, or of a right shift that moves only bits that stay.
             let op = func.dfg.inst(inst).op;
@@ -47,7 +54,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
             }
             let is_narrow = |arg: Value| narrow(func, arg) == Some(elem) || is_extension(func, arg, elem);
             if func.dfg.inst(inst).args.iter().any(|&arg| is_narrow(arg)) {
-                replacements.set(value, narrow_op(func, block, inst, elem));
+                replacements.set(value, narrow_op(func, block, inst, op, elem));
             }
         }
     }
@@ -92,6 +99,37 @@ fn is_low_bits_op(op: Opcode) -> bool {
             | Opcode::Xor
             | Opcode::Not
     )
+}
+
+/// The op on bytes that gives the `used` low bits of a wider op, if its operands are bytes.
+fn byte_op(func: &Function, inst: Inst, used: u32, replacements: &Replacements) -> Option<Opcode> {
+    let data = func.dfg.inst(inst);
+    let extended = |arg: Value| {
+        let data = func.dfg.inst(func.dfg.def_inst(replacements.get(arg))?);
+        let is_extension = matches!(data.op, Opcode::Zext | Opcode::Sext);
+        (is_extension && func.dfg.ty(data.args[0]).elem == Elem::I8).then_some(data.op)
+    };
+    let bits = Elem::I8.bits();
+    let is_int = |value: Value| matches!(func.dfg.ty(value).elem, Elem::I16 | Elem::I32 | Elem::I64);
+    if !is_int(*data.args.first()?) {
+        return None;
+    }
+    if is_low_bits_op(data.op) && data.op != Opcode::Imul {
+        let is_constant = |arg: Value| func.dfg.as_splat_bits(arg).is_some();
+        let fit = data.args.iter().all(|&arg| is_constant(arg) || extended(arg).is_some());
+        return (fit && !data.args.iter().all(|&arg| is_constant(arg))).then_some(data.op);
+    }
+    let count = constant(func, inst).filter(|&count| count < bits.into())? as u32;
+    let extension = extended(data.args[0])?;
+    match data.op {
+        Opcode::Shl => Some(Opcode::Shl),
+        // Zeros are shifted in.
+        Opcode::Lshr | Opcode::Ashr if extension == Opcode::Zext => Some(Opcode::Lshr),
+        // Signs are; of a logical shift only if the zeros above them are not used.
+        Opcode::Ashr => Some(Opcode::Ashr),
+        Opcode::Lshr if used + count <= bits => Some(Opcode::Lshr),
+        _ => None,
+    }
 }
 
 /// The type in which to compute a value of which so many low bits are used, if it is narrower.
@@ -217,7 +255,7 @@ fn narrow_param(func: &mut Function, block: Block, param: Value, elem: Elem, ter
 }
 
 /// Appends an op on the low bits of its operands to the block, and the extension of its result. Returns the extension.
-fn narrow_op(func: &mut Function, block: Block, inst: Inst, elem: Elem) -> Value {
+fn narrow_op(func: &mut Function, block: Block, inst: Inst, op: Opcode, elem: Elem) -> Value {
     let data = func.dfg.inst(inst).clone();
     let ty = func.dfg.ty(func.dfg.result(inst));
     let loc = func.locs[inst];
@@ -225,6 +263,6 @@ fn narrow_op(func: &mut Function, block: Block, inst: Inst, elem: Elem) -> Value
     b.set_loc(loc);
     let args: SmallVec<[Value; 2]> =
         data.args.iter().map(|&arg| b.cast(Opcode::Itrunc, arg, ty.with_elem(elem))).collect();
-    let made = b.value(data.op, &args, Imm::None, ty.with_elem(elem));
+    let made = b.value(op, &args, Imm::None, ty.with_elem(elem));
     b.cast(Opcode::Zext, made, ty)
 }

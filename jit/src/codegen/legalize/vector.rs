@@ -65,6 +65,15 @@ impl Legalizer<'_> {
                 Some(self.high_words(a, &args[1], op == O::Smulh))
             }
             O::Udiv | O::Sdiv | O::Urem | O::Srem => self.vector_division(op, a, &args[1]),
+            // In 16-bit words.
+            O::Shl | O::Lshr | O::Ashr
+                if elem == Elem::I8
+                    && let Some(count) = self.constant_of_splat(&args[1])
+                    && let Some(words) =
+                        Type::new(Elem::I16, a.ty.lanes() / 2).filter(|words| words.bytes() == a.ty.bytes()) =>
+            {
+                Some(self.shifted_bytes(op, a, count % bits, words))
+            }
             // In 32-bit words, if those can be shifted by varying counts.
             O::Shl | O::Lshr | O::Ashr if bits < 32 && (self.caps.varying_shifts)(op, Elem::I32) => {
                 let count = self.op2_bits(O::And, &args[1], bits - 1);
@@ -161,6 +170,22 @@ impl Legalizer<'_> {
     }
 
     /// A vector as bytes, if its lanes can be viewed as such.
+    /// Bytes shifted by a constant, as `words` of 16 bits without what comes from the neighbouring byte.
+    fn shifted_bytes(&mut self, op: Opcode, a: &SplitValue, count: u64, words: Type) -> SplitValue {
+        let kept = if op == Opcode::Shl { 0xff << count & 0xff } else { 0xff >> count };
+        let whole = self.bitcast(a, words);
+        let shifted = self.op2_bits(if op == Opcode::Shl { op } else { Opcode::Lshr }, &whole, count);
+        let bytes = self.bitcast(&shifted, a.ty);
+        let bytes = self.op2_bits(Opcode::And, &bytes, kept);
+        if op != Opcode::Ashr {
+            return bytes;
+        }
+        // Extends the sign, which is now at another place.
+        let sign = 0x80 >> count;
+        let flipped = self.op2_bits(Opcode::Xor, &bytes, sign);
+        self.op2_bits(Opcode::Isub, &flipped, sign)
+    }
+
     fn byte_view(&mut self, a: &SplitValue) -> Option<SplitValue> {
         let ty = Type::new(Elem::I8, a.ty.bytes())?;
         Some(self.bitcast(a, ty))

@@ -200,12 +200,15 @@ impl Width {
             RowLengths::Exactly(items) => items.is_multiple_of(u64::from(2 * lanes)),
             RowLengths::Long => true,
         };
-        let doubled = rows && (waits || narrow_accesses) && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
+        let narrow_ops = chosen.computes_narrow_elements();
+        let doubled = rows && (waits || narrow_accesses || narrow_ops);
+        let doubled = doubled && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
         let doubled = doubled.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         if let Some(doubled) = doubled {
             let more = doubled.costs();
             // With more lanes, cold blocks are executed more often, but they do not decide.
-            if more.hot <= SLACK * 2.0 * costs.hot {
+            let most = if waits || narrow_accesses { SLACK } else { NARROW_WORTHWHILE };
+            if more.hot <= most * 2.0 * costs.hot {
                 if narrow_accesses {
                     chosen = doubled;
                 } else {
@@ -321,6 +324,27 @@ impl<'a> WidthCandidate<'a> {
             }
         }
         any
+    }
+
+    /// Whether most of what differs between lanes is computed with narrow elements: one for each lane of the usual pack fills part of
+    /// a register.
+    fn computes_narrow_elements(&self) -> bool {
+        let normal = self.whole();
+        let (func, divergence) = (&normal.func, self.divergence());
+        let frequencies = Frequencies::new(normal, &FxHashSet::default());
+        let (mut narrow, mut wide) = (0.0, 0.0);
+        for &block in normal.cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block)) {
+            let frequency = frequencies.of(normal, block);
+            let results = func.layout.insts(block).iter().flat_map(|&inst| func.dfg.results(inst));
+            for &value in results.filter(|&&value| matches!(divergence.shape(value), Shape::Varying)) {
+                match func.dfg.ty(value).elem {
+                    Elem::I8 | Elem::I16 | Elem::F16 => narrow += frequency,
+                    Elem::I32 | Elem::I64 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => wide += frequency,
+                    Elem::B1 => {}
+                }
+            }
+        }
+        narrow > NARROW_SHARE * wide
     }
 
     /// How much faster the pack is than its work-items one after the other with vectors of neighbouring elements, if they have
@@ -479,6 +503,10 @@ impl<'a> Waits<'a> {
 
 /// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.
 const NARROW_BITS: u32 = 16;
+/// How many times as many values must be narrow as others for twice the lanes to be considered.
+const NARROW_SHARE: f64 = 3.0;
+/// How much less than proportionally the costs must grow with twice the lanes if only narrow values speak for them.
+const NARROW_WORTHWHILE: f64 = 0.8;
 /// The part of the registers that the values of chains may take; uniform values need some, too.
 const CHAIN_REGISTERS: f64 = 0.75;
 /// How much more than proportionally the costs of twice the lanes may grow.
