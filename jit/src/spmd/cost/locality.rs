@@ -6,7 +6,7 @@
 
 use clift_kir::analysis::LoopId;
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, Imm, Opcode, Value};
+use clift_kir::{Block, Imm, Opcode, Space, Value};
 use rustc_hash::FxHashMap;
 
 use crate::spmd::analysis::divergence::Divergence;
@@ -40,6 +40,19 @@ impl<'a> Locality<'a> {
             Shape::Uniform(_) => false,
         };
         neighbours && self.step(id, pointer, MAX_DEPTH).is_none_or(|step| step.unsigned_abs() >= LINE)
+    }
+
+    /// Whether an access in `block` at the address `pointer`, which is scattered, takes a cache line of memory for each lane, and
+    /// another one in the next iteration.
+    pub(super) fn takes_lines(&mut self, block: Block, pointer: Value) -> bool {
+        let apart = match self.divergence.shape(pointer) {
+            Shape::Affine { stride, .. } => stride.unsigned_abs() >= LINE,
+            Shape::Varying => self.is_linear(pointer, MAX_DEPTH),
+            Shape::Uniform(_) => false,
+        };
+        let is_global = self.normal.func.dfg.ty(pointer).elem.space() == Some(Space::Global);
+        let step = self.normal.loops.innermost(block).and_then(|id| self.step(id, pointer, MAX_DEPTH));
+        apart && is_global && step.is_none_or(|step| step.unsigned_abs() >= LINE)
     }
 
     /// Whether a value is linear in the lane, with a stride that need not be known.

@@ -41,12 +41,17 @@ pub(crate) struct Costs {
     pub(crate) scattered: f64,
     /// Instructions of the pack for scattered accesses, each counted once, however often it is executed.
     pub(crate) scattered_insts: f64,
+    /// What it takes in addition outside of cold blocks that scattered accesses of memory take a cache line for each lane. Whether
+    /// they do depends on strides that are not known, so it only decides between forms of a kernel.
+    pub(crate) lines: f64,
 }
 
 /// How many iterations a loop is assumed to have if constants do not decide.
 const ITERATIONS: u32 = 8;
 /// How many iterations a loop is assumed to have of which several may be executed at once. More are not counted.
 const LONG_ITERATIONS: u32 = 64;
+/// How much longer it takes to write part of a line than to read it: the line is read, and written back.
+const WRITTEN_LINE: f64 = 3.0;
 /// Loops nested deeper count as if they had one iteration each.
 const MAX_DEPTH: usize = 6;
 /// Bits of the vectors that each lane accesses whole, and that take about as many instructions if they are longer.
@@ -92,22 +97,28 @@ pub(crate) fn estimate_long(
     let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
     let mut reached: SecondaryMap<Block, Reached> = SecondaryMap::new();
-    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0, scattered_insts: 0.0 };
+    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0, scattered_insts: 0.0, lines: 0.0 };
     for &block in &plan.order {
         reached[block] = model.reached(block, &reached, &plan);
         let Reached { items: own, .. } = reached[block];
         let frequency = frequencies.of(normal, block);
         let divergence_factor = model.divergence_factor(block);
         let executed = reached[block].executed(model.lanes);
-        let (mut one, mut all, mut scattered) = (0.0, 0.0, 0.0);
+        let (mut one, mut all, mut scattered, mut lines) = (0.0, 0.0, 0.0, 0.0);
         for &inst in normal.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
             one += cost.0;
             all += cost.1;
             if model.is_scattered(inst) {
                 scattered += cost.1;
-                if locality.misses_alone(block, normal.func.dfg.inst(inst).args[0]) {
+                let data = normal.func.dfg.inst(inst);
+                let pointer = data.args[0];
+                if locality.misses_alone(block, pointer) {
                     one += THROUGHPUTS.missed_line;
+                }
+                if locality.takes_lines(block, pointer) {
+                    let written = if data.op == Opcode::Store { WRITTEN_LINE } else { 1.0 };
+                    lines += written * THROUGHPUTS.missed_line * lanes;
                 }
             }
         }
@@ -122,6 +133,7 @@ pub(crate) fn estimate_long(
         if !normal.func.layout.is_cold(block) {
             costs.hot += times * all;
             costs.scattered += times * scattered;
+            costs.lines += times * lines;
         }
     }
     costs

@@ -396,7 +396,7 @@ impl Width {
                 let whole = versions.as_ref().unwrap_or(general);
                 let costs = estimate(whole, &whole.divergence(lanes, true), lanes, machine);
                 let scatters = costs.scattered > (1.0 - OTHER_WORTHWHILE) * costs.hot;
-                Some(PackCosts { lanes, item: costs.hot / f64::from(lanes), scatters })
+                Some(PackCosts { lanes, item: (costs.hot + costs.lines) / f64::from(lanes), scatters })
             }
             &Width::Unprofitable(_, lanes, ref normal, _) => {
                 let costs = estimate(normal, &normal.divergence(lanes, true), lanes, machine);
