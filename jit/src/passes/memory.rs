@@ -128,6 +128,19 @@ impl Place {
         matches!(self.root, Root::Slot(slot) if !escapes.0.contains(slot))
     }
 
+    /// Base, index and scale of the address.
+    pub(super) fn address(&self) -> (Value, Option<Value>, u64) {
+        self.address
+    }
+
+    /// Whether it contains all bytes of another place, which is at a constant distance.
+    pub(super) fn covers(&self, other: &Place) -> bool {
+        let (Some(distance), Some(bytes), Some(others)) = (other.distance(self), self.bytes, other.bytes) else {
+            return false;
+        };
+        distance >= 0 && distance.saturating_add(others.into()) <= bytes.into()
+    }
+
     /// Whether only this work-item accesses the memory.
     pub(super) fn is_private(&self) -> bool {
         self.space == Space::Private
@@ -252,6 +265,11 @@ impl Write {
             (None, true)
         };
         Some(Write { place, orders, calls: data.op == Opcode::Call })
+    }
+
+    /// Whether it neither orders accesses nor is a call, which may read.
+    pub(super) fn only_writes(&self) -> bool {
+        self.place.is_some() && !self.orders && !self.calls
     }
 
     /// How many bytes after a place it writes, if both are at constant distances from one address.

@@ -16,6 +16,7 @@ mod combined_accesses;
 mod common_code;
 mod constant_loads;
 mod dce;
+mod dead_stores;
 mod dynamic_elements;
 mod global_ids;
 mod gvn;
@@ -99,6 +100,7 @@ pub static PASSES: &[Pass] = &[
     pass!(combined_accesses, "accesses words in place of their bytes"),
     pass!(neighbouring_loads, "moves loads of neighbouring elements before stores to these"),
     pass!(loop_loads, "passes on what an iteration stores and the next one loads"),
+    pass!(dead_stores, "removes stores that are overwritten before anything reads them"),
     pass!(scalar_promotion, "keeps memory at invariant addresses in variables while loops run"),
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
@@ -172,6 +174,7 @@ pub static SETTLE: &[&str] = &[
     "scalar_promotion",
     "mem2reg",
     "loop_loads",
+    "dead_stores",
     "simplify",
     "dce",
     "neighbouring_loads",
@@ -317,7 +320,7 @@ pub(crate) fn unrolled_loops(func: &Function, globals: &Globals) -> FxHashSet<Bl
 /// Those of some passes that leave to checks what they want to see: the line of one access, and each index.
 fn visible(names: &[&'static str], options: &Options) -> Vec<&'static str> {
     let hides_accesses =
-        |name: &str| matches!(name, "chosen_loads" | "common_code" | "dynamic_elements" | "loop_loads");
+        |name: &str| matches!(name, "chosen_loads" | "common_code" | "dead_stores" | "dynamic_elements" | "loop_loads");
     names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
 }
 
