@@ -183,6 +183,48 @@ fn wide(i: usize) -> u64 {
     spread(83, i)
 }
 
+/// Numbers that are taken apart into coordinates of a grid and put together again, in several ways, and the id likewise as an index.
+fn coordinates(ty: &str, nx: u64, ny: u64) -> Case {
+    let plane = nx * ny;
+    let source = format!(
+        "kernel void t(global const {ty} *in, global {ty} *out, global int *at) {{
+            {ty} x = in[get_global_id(0)];
+            {ty} k = x / {plane}, j = (x - k * {plane}) / {nx}, i = x - j * {nx} - k * {plane};
+            {ty} first = i + j * {nx} + k * {plane};
+            {ty} second = x % {nx} + {nx} * (x / {nx} % {ny}) + x / {nx} / {ny} * {plane};
+            {ty} third = ((x >> 6) << 6) + (x & 63);
+            {ty} fourth = x % {nx} + {nx} * (x / {nx} % {ny}) - 3;
+            out[get_global_id(0)] = first == x && second == x && third == x ? fourth : 77;
+            int id = get_global_id(0), row = id / {nx}, column = id - row * {nx};
+            at[row * {nx} + column] = id;
+        }}"
+    );
+    let is_signed = ty == "int" || ty == "long";
+    let is_long = ty == "long" || ty == "ulong";
+    let (nx, plane) = (nx as i128, plane as i128);
+    let value = move |i: usize| {
+        let bits = spread(72, i);
+        match (is_signed, is_long) {
+            (true, true) => i128::from(bits as i64),
+            (false, true) => i128::from(bits),
+            (true, false) => i128::from(bits as i32),
+            (false, false) => i128::from(bits as u32),
+        }
+    };
+    let case = Case::new(format!("integers::coordinates_{ty}_{nx}_{plane}"), source);
+    // Division truncates.
+    let fourth = move |i: usize| value(i) % nx + nx * (value(i) / nx % (plane / nx)) - 3;
+    if is_long {
+        case.input(move |i| value(i) as u64).expect(move |i| fourth(i) as u64).expect(|i| i as i32)
+    } else {
+        case.input(move |i| value(i) as u32).expect(move |i| fourth(i) as u32).expect(|i| i as i32)
+    }
+}
+
 pub(crate) fn cases() -> Vec<Case> {
-    vec![dots(), bit_fields(), clock(), cut_and_extended(), overflows()]
+    let mut cases = vec![dots(), bit_fields(), clock(), cut_and_extended(), overflows()];
+    for ty in ["int", "uint", "long", "ulong"] {
+        cases.extend([(7, 5), (64, 64), (50, 100), (32, 3)].map(|(nx, ny)| coordinates(ty, nx, ny)));
+    }
+    cases
 }

@@ -11,6 +11,7 @@
 mod addr;
 mod alias;
 pub(crate) mod calls;
+mod cancelled_terms;
 mod chosen_loads;
 mod combined_accesses;
 mod common_code;
@@ -92,6 +93,7 @@ pub static PASSES: &[Pass] = &[
     pass!(simplify, "folds constants and algebraic identities"),
     pass!(narrow, "narrows computations to the bits that are used"),
     pass!(alias, "gives accesses through arguments that do not alias their classes"),
+    pass!(cancelled_terms, "cancels terms of sums that are added and subtracted again"),
     pass!(global_ids, "replaces global ids computed from the ids of groups by queries"),
     pass!(gvn, "computes equal values only once"),
     pass!(lifetimes, "removes the marks of where the lifetimes of private variables begin"),
@@ -127,6 +129,8 @@ pub static CANONICAL: &[&str] = &[
     "constant_loads",
     "mem2reg",
     "narrow",
+    "simplify",
+    "cancelled_terms",
     "simplify",
     "simplify_cfg",
     "common_code",
