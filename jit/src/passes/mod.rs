@@ -39,6 +39,7 @@ mod scalar_promotion;
 mod simplify;
 mod simplify_cfg;
 mod sink_conditions;
+mod split_loads;
 mod tail_duplication;
 mod trim_loops;
 pub(crate) mod trip_count;
@@ -107,6 +108,7 @@ pub static PASSES: &[Pass] = &[
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
     pass!(common_code, "executes what the sides of a branch have in common once, before or after them"),
+    pass!(split_loads, "loads elements where nothing else of a vector in memory is used"),
     pass!(sink_conditions, "computes conditions where they are branched on"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
@@ -196,6 +198,7 @@ pub static CLEAN: &[&str] = &[
     "trim_loops",
     "licm",
     "simplify",
+    "split_loads",
     "dce",
     "simplify_cfg",
     "tail_duplication",
