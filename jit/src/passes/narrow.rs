@@ -123,10 +123,9 @@ fn byte_op(func: &Function, inst: Inst, used: u32, replacements: &Replacements) 
     let extension = extended(data.args[0])?;
     match data.op {
         Opcode::Shl => Some(Opcode::Shl),
-        // Zeros are shifted in.
+        // Zeros are shifted in. Signs take longer with bytes than with words.
         Opcode::Lshr | Opcode::Ashr if extension == Opcode::Zext => Some(Opcode::Lshr),
-        // Signs are; of a logical shift only if the zeros above them are not used.
-        Opcode::Ashr => Some(Opcode::Ashr),
+        // The zeros above the signs are not used.
         Opcode::Lshr if used + count <= bits => Some(Opcode::Lshr),
         _ => None,
     }

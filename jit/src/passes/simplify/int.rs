@@ -281,6 +281,29 @@ fn compare_remainder(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) -> 
     Some(b.icmp(cond, bits, y))
 }
 
+/// Whether bits of a shifted number are set: the bits where they are without the shift, as in `flags >> 3 & 1`.
+fn compare_shifted_bits(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) -> Option<Value> {
+    if !matches!(cond, IntCond::Eq | IntCond::Ne) || splat_bits(b, y)? != 0 {
+        return None;
+    }
+    let masked = defined_by(b, x, Opcode::And)?;
+    let (mut shifted, mask) = (masked.args[0], splat_bits(b, masked.args[1])?);
+    if let Some(extended) = defined_by(b, shifted, Opcode::Zext).or_else(|| defined_by(b, shifted, Opcode::Sext)) {
+        shifted = extended.args[0];
+    }
+    let shift = defined_by(b, shifted, Opcode::Lshr).or_else(|| defined_by(b, shifted, Opcode::Ashr))?;
+    let (value, ty) = (shift.args[0], b.ty(shifted));
+    let count = splat_bits(b, shift.args[1])? % u64::from(ty.elem.bits());
+    let moved = mask.checked_shl(count as u32).filter(|moved| moved >> count == mask)?;
+    if moved & !ty.elem.mask() != 0 {
+        return None;
+    }
+    let mask = splat(b, ty, moved);
+    let bits = b.int2(Opcode::And, value, mask);
+    let zero = splat(b, ty, 0);
+    Some(b.icmp(cond, bits, zero))
+}
+
 /// Comparisons of extended values with one another, or with a constant, are those of the values: C compares bytes as `int`.
 fn compare_extended(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value, ty: Type) -> Option<Value> {
     let extended = |b: &Builder<'_>, op| defined_by(b, x, op).map(|data| (op, data.args[0]));
@@ -344,8 +367,11 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
     {
         return Some(value);
     }
-    if let Some(value) = compare_remainder(b, cond, x, y).or_else(|| compare_extended(b, cond, x, y, ty)) {
-        return Some(value);
+    let value = compare_remainder(b, cond, x, y)
+        .or_else(|| compare_shifted_bits(b, cond, x, y))
+        .or_else(|| compare_extended(b, cond, x, y, ty));
+    if value.is_some() {
+        return value;
     }
     if is_bits(b, y, 0) && is_variables_address(b, x) {
         let holds = match cond {
