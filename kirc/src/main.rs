@@ -16,6 +16,7 @@ mod costs;
 mod digest;
 mod input;
 mod minimize;
+mod times;
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ enum Task {
         /// Stages to print.
         #[arg(long = "print", value_name = "STAGE", value_parser = clap::builder::PossibleValuesParser::new(pipeline::DUMPS))]
         stages: Vec<String>,
-        /// Compile as often, and give the times.
+        /// Compile as often, and give the processor times, also of each stage in the fastest build.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         times: u32,
         #[command(flatten)]
@@ -246,14 +247,17 @@ fn compile(out: &mut impl Write, file: &Path, mut stages: Vec<String>, times: u3
     print_program(out, &program)?;
     if times > 1 {
         let options = how.options(Vec::new());
-        let mut took = Vec::new();
+        times::collect();
+        let mut took: Vec<(Duration, String)> = Vec::new();
         for _ in 0..times {
-            let started = Instant::now();
+            let started = times::processor_time();
             source.compile(&options)?;
-            took.push(started.elapsed());
+            took.push((times::processor_time() - started, times::take()));
         }
         took.sort();
-        writeln!(out, "of {times} builds: fastest {:?}, median {:?}", took[0], took[took.len() / 2])?;
+        let ((fastest, stages), (median, _)) = (&took[0], &took[took.len() / 2]);
+        writeln!(out, "of {times} builds: fastest {fastest:?}, median {median:?}")?;
+        writeln!(out, "stages: {stages}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -136,6 +136,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             }
         })
         .collect();
+    observer.passed("launches", "module");
     let children = kernels.split_off(kernel_count);
     let range = data.range();
     Ok(Program { kernels, children, log: observer.log, global_variable_bytes, data: range, memory: compiled.memory })
