@@ -1,5 +1,7 @@
 //! Data flow: values, instructions and constants, apart from the order of instructions (`layout`).
 
+mod compact;
+
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -7,6 +9,7 @@ use smallvec::SmallVec;
 use crate::entities::{Block, Const, Inst, Value};
 use crate::inst::{BlockCall, Imm, InstData};
 use crate::types::Type;
+pub(crate) use compact::Renumbering;
 
 /// The definition of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

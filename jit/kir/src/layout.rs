@@ -3,6 +3,7 @@
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
+use crate::dfg::Renumbering;
 use crate::entities::{Block, Inst};
 
 /// The order of blocks and instructions. The first block is the entry.
@@ -213,5 +214,17 @@ impl Layout {
             self.inst_block[inst] = Some(new).into();
         }
         self.insts[new].extend(tail);
+    }
+
+    /// Gives blocks and instructions their new numbers, and forgets those that have none.
+    pub(crate) fn renumber(&mut self, numbers: &Renumbering) {
+        let mut old = std::mem::take(self);
+        for block in old.order {
+            let new = numbers.block(block);
+            self.append_block(new);
+            self.cold[new] = old.cold[block];
+            let insts = std::mem::take(&mut old.insts[block]);
+            self.set_insts(new, insts.into_iter().map(|inst| numbers.inst(inst)).collect());
+        }
     }
 }

@@ -270,6 +270,8 @@ pub(super) fn finish_canonical(
         };
         observer.passes(module, func, |func, after| passes::from_unrolling(func, globals, options, &rolled, after))
     })?;
+    // All later stages copy it, and have tables of its size.
+    module.funcs[func].compact();
     module.funcs[func].stage = Stage::Canonical;
     if !options.dependent_sub_groups
         && let Some(kernel) = module.kernels.iter().find(|kernel| kernel.func == func)
@@ -368,7 +370,9 @@ pub(super) fn expand_images(
     with_function(module, func, |module, func| {
         image::expand(func, facts);
         observer.passes(module, func, |func, after| passes::canonicalize(func, &module.globals, options, after))
-    })
+    })?;
+    module.funcs[func].compact();
+    Ok(())
 }
 
 /// Edits a function of a module while the rest of the module is readable.

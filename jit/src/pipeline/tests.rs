@@ -377,3 +377,37 @@ fn packs_that_take_too_much_of_the_stack_are_given_up() {
     assert_eq!(program.kernels[0].resources, alone.kernels[0].resources);
     assert_ne!(program.kernels[0].resources.width, 1);
 }
+
+/// What passes have replaced would stay in the tables and copies of all later stages.
+#[test]
+fn canonical_kernels_contain_only_their_code() {
+    let mut module = parse(
+        r#"
+function f0 "k" imported {
+b0:
+    v1: ptr(global) = arg 0
+    v2: i32 = const 0
+    v3: i32 = const 1
+    v4: i32 = const 4
+    jump b1(v2)
+b1(v5: i32):
+    v6: i64 = sext v5
+    v7: ptr(global) = addr scale 4 v1, v6
+    store align 4 v7, v5
+    v8: i32 = iadd v5, v3
+    v9: b1 = icmp ult v8, v4
+    branch v9, b1(v8), b2
+b2:
+    ret
+}
+kernel f0 args 8
+"#,
+    );
+    let (kernel, options) = (module.kernels[0].func, Options::default());
+    let observer = super::observer::StageObserver::new(&options, std::time::Instant::now());
+    super::module::finish_canonical(&observer, &mut module, kernel, &options).unwrap();
+    let func = &module.funcs[kernel];
+    let blocks = func.layout.blocks();
+    let insts = blocks.iter().map(|&block| func.layout.insts(block).len()).sum::<usize>();
+    assert_eq!((blocks.len(), insts), (func.dfg.block_count(), func.dfg.inst_count()), "{func}");
+}
