@@ -102,7 +102,11 @@ impl NormalForm {
 
 /// Brings a kernel into normal form; `None` if it has an irreducible loop.
 pub(crate) fn run(kernel: &Function) -> Option<NormalForm> {
-    let mut func = kernel.clone();
+    run_owned(kernel.clone())
+}
+
+/// As [`run`], without a copy of the kernel.
+pub(crate) fn run_owned(mut func: Function) -> Option<NormalForm> {
     unify_returns(&mut func);
     hoist_leaves(&mut func);
     let analyses = analyze(&func);

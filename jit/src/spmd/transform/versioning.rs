@@ -29,7 +29,9 @@
 //! `max(x - r, 0) .. min(x + r, w)` move with the lanes in most packs, those of `max(x + r - w, 0) .. min(x + r, r)` do not. So
 //! the slow copy has a version for packs in which all lanes have the uniform operands.
 
-use clift_kir::analysis::{Cfg, DomTree, Frontiers};
+mod plan;
+
+use clift_kir::analysis::{Cfg, Frontiers};
 use clift_kir::clone::Cloner;
 use clift_kir::dfg::{ConstData, ValueDef};
 use clift_kir::inst::Imm;
@@ -38,6 +40,7 @@ use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, MemScope, Op
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::plan::{HeadParts, PiecePlan, PiecePlans};
 use super::normalize::{self, NormalForm};
 use crate::spmd::analysis::assumptions::{BORDERS, BOUNDS, MAX_ALTERNATIVES, Test, Tests};
 use crate::spmd::analysis::divergence::Divergence;
@@ -48,12 +51,6 @@ use crate::spmd::class::{Class, class};
 const MAX_KERNEL: usize = 50_000;
 /// The most pieces of a kernel that are copied.
 const MAX_PIECES: usize = 4;
-/// The most instructions of a piece.
-const MAX_PIECE: usize = 400;
-/// The most tests before a piece.
-const MAX_TESTS: usize = 16;
-/// The most definitions of operands that are hoisted before a piece for one assumption.
-const MAX_HOISTED: usize = 12;
 
 /// Versions the pieces of a kernel that gain from it; `None` if there is none.
 pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
@@ -67,7 +64,7 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     }
     let mut func = kernel.func.clone();
     let (mut normal, mut known) =
-        if split_at_barriers(&mut func) { (normalize::run(&func)?, None) } else { (kernel.clone(), Some(gains)) };
+        if split_at_barriers(&mut func) { (normalize::run_owned(func)?, None) } else { (kernel.clone(), Some(gains)) };
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
     while pieces < MAX_PIECES {
@@ -86,6 +83,10 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
                 slow = next;
             }
         }
+        // What has gained nothing so far does not gain from versions of other pieces.
+        if gains.homes.iter().all(|&home| done.contains(home)) {
+            break;
+        }
     }
     normal.pieces = pieces;
     normal.several.clone_from(&kernel.several);
@@ -94,9 +95,11 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
 
 /// Copies the first piece that can be copied. Returns the blocks of the slow copy.
 fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
-    let (func, piece) = gains.homes.iter().find_map(|&at| copy_piece(normal, gains, at))?;
+    let mut plans = PiecePlans::new(normal, gains);
+    let plan = gains.homes.iter().find_map(|&at| plans.of(at))?;
+    let (func, piece) = copy_piece(normal, gains, plan);
     let assumed = std::mem::take(&mut normal.assumed);
-    *normal = normalize::run(&func)?;
+    *normal = normalize::run_owned(func)?;
     normal.assumed = assumed;
     normal.assumed.extend(piece.assumed);
     // Blocks that normalization has added in cold code are cold.
@@ -134,18 +137,22 @@ fn synchronizes_group(func: &Function, inst: Inst) -> bool {
 
 /// Splits blocks so that barriers are the first instructions of theirs; whether there were any to split.
 fn split_at_barriers(func: &mut Function) -> bool {
-    let before = func.layout.blocks().len();
-    let mut work: Vec<Block> = func.layout.blocks().to_vec();
-    while let Some(block) = work.pop() {
-        let at = func.layout.insts(block).iter().skip(1).position(|&inst| synchronizes_group(func, inst));
-        if let Some(at) = at {
-            let rest = func.append_block();
-            func.layout.split_off(block, at + 1, rest);
-            Builder::at_end(func, block).jump(rest, &[]);
-            work.push(rest);
+    let mut any = false;
+    for block in func.layout.blocks().to_vec().into_iter().rev() {
+        let insts = func.layout.insts(block).iter().enumerate().skip(1);
+        let starts: Vec<usize> =
+            insts.filter(|&(_, &inst)| synchronizes_group(func, inst)).map(|(index, _)| index).collect();
+        let rests: Vec<Block> = starts.iter().map(|_| func.append_block()).collect();
+        any |= !rests.is_empty();
+        // From the end, so that each instruction moves once.
+        for (&index, &rest) in starts.iter().zip(&rests).rev() {
+            func.layout.split_off(block, index, rest);
+        }
+        for (&rest, &before) in rests.iter().zip([block].iter().chain(&rests)) {
+            Builder::at_end(func, before).jump(rest, &[]);
         }
     }
-    func.layout.blocks().len() > before
+    any
 }
 
 /// What a kernel gains from assumptions.
@@ -338,34 +345,15 @@ struct VersionedPiece {
     blocks: Vec<Block>,
 }
 
-/// The instructions of the block in which a piece begins, by where they go.
-#[derive(Default)]
-struct HeadParts {
-    /// Instructions that stay before the test.
-    before: Vec<Inst>,
-    /// Pure instructions that depend on assumptions. The tests and both versions need them.
-    shared: Vec<Inst>,
-    /// All others.
-    after: Vec<Inst>,
-    /// The instructions about which something is assumed.
-    assumed: Vec<Inst>,
-}
-
 /// Copies the piece that begins with the first assumptions of a block.
-fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function, VersionedPiece)> {
+fn copy_piece(normal: &NormalForm, gains: &Gains, plan: PiecePlan) -> (Function, VersionedPiece) {
+    let PiecePlan { at, hoisted, parts, mut blocks } = plan;
     let mut func = normal.func.clone();
-    hoist(&mut func, normal, gains, at);
-    let parts = split(&func, gains, at)?;
-    let tests: FxHashSet<&Test> = parts.assumed.iter().flat_map(|inst| &gains.assumptions[inst]).collect();
-    if tests.len() > MAX_TESTS {
-        return None;
-    }
+    hoisted.iter().for_each(|&inst| func.layout.remove_inst(inst));
     let head = func.append_block();
     func.layout.set_insts(at, parts.before.clone());
     func.layout.set_insts(head, parts.shared.iter().chain(&parts.after).copied().collect());
-    let jump = Builder::at_end(&mut func, at).jump(head, &[]);
-    let blocks = piece_blocks(&func, gains, at, head)?;
-    func.layout.remove_inst(jump);
+    blocks.insert(0, head);
     // Copies of the assumed instructions and their dependents, before the test.
     let mut cloner = Cloner::within();
     let mut assumed = Vec::new();
@@ -409,128 +397,7 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, at: Block) -> Option<(Function
         func.layout.set_cold(block);
     }
     let all = blocks.iter().chain(&copies).copied().chain([at]).collect();
-    Some((func, VersionedPiece { assumed, slow: blocks, blocks: all }))
-}
-
-/// Moves later instructions about which something is assumed to the end of a block, if they can be computed there.
-fn hoist(func: &mut Function, normal: &NormalForm, gains: &Gains, at: Block) {
-    let NormalForm { cfg, dom, .. } = normal;
-    for &block in cfg.rpo() {
-        if block == at || !dom.dominates(at, block) {
-            continue;
-        }
-        for inst in func.layout.insts(block).to_vec() {
-            let mut moved = Vec::new();
-            if gains.assumptions.contains_key(&inst) && movable(func, dom, at, inst, 0, &mut moved) {
-                for inst in moved {
-                    func.layout.remove_inst(inst);
-                    let end = func.layout.insts(at).len() - 1;
-                    func.layout.insert_inst(at, end, inst);
-                }
-            }
-        }
-    }
-}
-
-/// Whether an instruction can be computed at the end of an earlier block. Collects the instructions to move, operands first.
-/// `pending` users of it are to be moved as well.
-fn movable(func: &Function, dom: &DomTree, at: Block, inst: Inst, pending: usize, moved: &mut Vec<Inst>) -> bool {
-    if moved.contains(&inst) || func.layout.block_of(inst).is_none_or(|block| dom.dominates(block, at)) {
-        return true;
-    }
-    // All users on the path to this operand would move after it.
-    if pending + moved.len() >= MAX_HOISTED {
-        return false;
-    }
-    let data = func.dfg.inst(inst);
-    let operand = |&arg: &Value| match func.dfg.def(arg) {
-        ValueDef::Param(block, _) => dom.dominates(block, at),
-        ValueDef::Result(def, _) => movable(func, dom, at, def, pending + 1, moved),
-    };
-    if !data.op.is_pure() || !data.args.iter().all(operand) || moved.len() >= MAX_HOISTED {
-        return false;
-    }
-    moved.push(inst);
-    true
-}
-
-/// Sorts the instructions of a block into its parts; `None` if nothing is assumed about any of them.
-fn split(func: &Function, gains: &Gains, at: Block) -> Option<HeadParts> {
-    let mut parts = HeadParts::default();
-    let mut after: FxHashSet<Value> = FxHashSet::default();
-    let mut shared: FxHashSet<Value> = FxHashSet::default();
-    // Whether instructions with effects still stay before the test.
-    let mut early = true;
-    for &inst in func.layout.insts(at) {
-        let data = func.dfg.inst(inst);
-        let (mut follows_test, mut depends) = (false, false);
-        func.dfg.for_each_use(inst, |value| {
-            follows_test |= after.contains(&value);
-            depends |= shared.contains(&value);
-        });
-        let assumed = gains.assumptions.contains_key(&inst);
-        let results = func.dfg.results(inst);
-        if follows_test || data.op.is_terminator() || !data.op.is_pure() && (depends || !early) {
-            early &= data.op.is_pure();
-            after.extend(results);
-            parts.after.push(inst);
-        } else if assumed || depends {
-            shared.extend(results);
-            parts.shared.push(inst);
-            if assumed {
-                parts.assumed.push(inst);
-            }
-        } else {
-            parts.before.push(inst);
-        }
-    }
-    (!parts.assumed.is_empty()).then_some(parts)
-}
-
-/// The blocks of the piece that begins with `head`, after `at`; `None` if the piece gains nothing or is too long.
-fn piece_blocks(func: &Function, gains: &Gains, at: Block, head: Block) -> Option<Vec<Block>> {
-    let cfg = Cfg::new(func);
-    let dom = DomTree::new(&cfg);
-    let mut inside: FxHashSet<Block> = cfg
-        .rpo()
-        .iter()
-        .copied()
-        .filter(|&b| {
-            dom.dominates(head, b) && (b == head || !func.layout.insts(b).iter().any(|&i| synchronizes_group(func, i)))
-        })
-        .collect();
-    // Only the head may have predecessors outside.
-    loop {
-        let enters = |b: &Block| *b == head || cfg.preds(*b).iter().all(|pred| inside.contains(pred));
-        let kept: FxHashSet<Block> = inside.iter().copied().filter(enters).collect();
-        if kept.len() == inside.len() {
-            break;
-        }
-        inside = kept;
-    }
-    // The piece ends after the last gain.
-    let gain = |block: Block| gains.blocks.contains(if block == head { at } else { block });
-    let mut needed: FxHashSet<Block> = FxHashSet::default();
-    let mut work: Vec<Block> = inside.iter().copied().filter(|&block| gain(block)).collect();
-    while let Some(block) = work.pop() {
-        if needed.insert(block) && block != head {
-            work.extend(cfg.preds(block));
-        }
-    }
-    if needed.is_empty() {
-        return None;
-    }
-    needed.insert(head);
-    // A block that only jumps belongs to the piece if its predecessors do.
-    for &block in cfg.rpo() {
-        let leads_on = func.layout.insts(block).len() == 1 && cfg.succs(block).len() == 1;
-        if leads_on && inside.contains(&block) && cfg.preds(block).iter().all(|pred| needed.contains(pred)) {
-            needed.insert(block);
-        }
-    }
-    let blocks: Vec<Block> = cfg.rpo().iter().copied().filter(|block| needed.contains(block)).collect();
-    let size: usize = blocks.iter().map(|&block| func.layout.insts(block).len()).sum();
-    (size <= MAX_PIECE).then_some(blocks)
+    (func, VersionedPiece { assumed, slow: blocks, blocks: all })
 }
 
 /// The result of an instruction, if its assumption implies it.
