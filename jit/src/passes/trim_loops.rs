@@ -24,6 +24,7 @@ use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Elem, Function, Imm, Inst, IntCond, Opcode, Type, Value};
+use rustc_hash::FxHashSet;
 
 use super::idle::{LoopView, MAX_TERM, Truths};
 use super::{Changed, loop_form, unswitch};
@@ -45,12 +46,22 @@ pub(super) fn run(func: &mut Function) -> Changed {
         .iter()
         .filter_map(|(id, _)| Some((id, Counter::new(&LoopView::new(func, cfg, loops, id)?, cfg)?)))
         .collect();
-    let is_within = |id: LoopId, outer: LoopId| loops.contains(outer, loops.get(id).header) && id != outer;
+    // A loop is of interest if it is in one that is planned, or has a counter in it.
+    let parent = |id: LoopId| loops.get(id).parent;
+    let mut around: FxHashSet<LoopId> = FxHashSet::default();
+    for &(id, _) in &counters {
+        let _ =
+            std::iter::successors(parent(id), |&outer| parent(outer)).take_while(|&outer| around.insert(outer)).count();
+    }
+    let mut planned: FxHashSet<LoopId> = FxHashSet::default();
     let mut plans: Vec<Plan> = Vec::new();
     for &(id, counter) in &counters {
-        let contains_counter = counters.iter().any(|&(other, _)| is_within(other, id));
-        if contains_counter || plans.iter().any(|plan| is_within(id, plan.id)) {
-            plans.extend(LoopView::new(func, cfg, loops, id).and_then(|view| Plan::new(&view, counter)));
+        let mut outer = std::iter::successors(parent(id), |&outer| parent(outer));
+        if (around.contains(&id) || !planned.is_empty() && outer.any(|outer| planned.contains(&outer)))
+            && let Some(plan) = LoopView::new(func, cfg, loops, id).and_then(|view| Plan::new(&view, counter))
+        {
+            planned.insert(id);
+            plans.push(plan);
         }
     }
     for plan in &plans {
