@@ -133,12 +133,20 @@ fn kind(op: CollectiveOp) -> Option<CollectiveKind> {
 /// Replaces the operations of sub-groups for sub-groups of one work-item: the result is the work-item's own operand.
 pub(crate) fn lower_for_single_lane(func: &mut Function) {
     let mut replacements = Replacements::default();
+    let is_collective = |func: &Function, inst: Inst| matches!(func.dfg.inst(inst).op.class(), OpClass::Collective(_));
     for block in func.layout.blocks().to_vec() {
-        for inst in func.layout.insts(block).to_vec() {
+        if !func.layout.insts(block).iter().any(|&inst| is_collective(func, inst)) {
+            continue;
+        }
+        for inst in func.layout.take_insts(block) {
             let data = func.dfg.inst(inst).clone();
-            let OpClass::Collective(op) = data.op.class() else { continue };
             let combined = if let Imm::Group(info) = &data.imm { Some(info) } else { None };
+            let OpClass::Collective(op) = data.op.class() else {
+                func.layout.append_inst(block, inst);
+                continue;
+            };
             if combined.is_some_and(|info| info.scope != MemScope::SubGroup) {
+                func.layout.append_inst(block, inst);
                 continue;
             }
             let result = func.dfg.result(inst);
@@ -148,23 +156,22 @@ pub(crate) fn lower_for_single_lane(func: &mut Function) {
                 | CollectiveOp::GroupShuffle
                 | CollectiveOp::PackAny => replacements.set(result, data.args[0]),
                 CollectiveOp::GroupScanExclusive => {
-                    let Some(info) = combined else { continue };
-                    let ty = func.dfg.ty(result);
-                    let start = func.dfg.make_const(ConstData::splat(ty, identity(info.op, ty.elem)));
-                    let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(start) };
-                    func.dfg.replace_inst(inst, data);
-                    continue;
+                    if let Some(info) = combined {
+                        let ty = func.dfg.ty(result);
+                        let start = func.dfg.make_const(ConstData::splat(ty, identity(info.op, ty.elem)));
+                        let data = InstData { op: Opcode::Const, args: Default::default(), imm: Imm::Const(start) };
+                        func.dfg.replace_inst(inst, data);
+                    }
+                    func.layout.append_inst(block, inst);
                 }
                 CollectiveOp::GroupBallot => {
-                    let index = func.layout.insts(block).iter().position(|&i| i == inst).unwrap_or(0);
-                    let mut b = Builder::before(func, block, index);
+                    let mut b = Builder::at_end(func, block);
                     let bit = b.cast(Opcode::Zext, data.args[0], Type::I32);
                     let zero = b.iconst(Type::I32, 0);
                     let words = b.vec(&[bit, zero, zero, zero]);
                     replacements.set(result, words);
                 }
             }
-            func.layout.remove_inst(inst);
         }
     }
     replacements.apply(func);
