@@ -37,23 +37,47 @@ pub(crate) fn copies(regions: &Regions) -> SecondaryMap<Slot, SlotCopies> {
     let func = &regions.func;
     let accesses = accesses(regions);
     let mut copies = SecondaryMap::new();
+    let mut open: Vec<Slot> = Vec::new();
     for slot in func.slots.keys().filter(|&slot| accesses[slot].used) {
-        copies[slot] = SlotCopies::One;
         if accesses[slot].escapes && regions.list.len() > 1 {
             copies[slot] = SlotCopies::PerItem;
+        } else {
+            copies[slot] = SlotCopies::One;
+            open.push(slot);
         }
     }
-    for region in &regions.list[1..] {
-        let after = reach(&[region.start], |b| regions.cfg.succs(b));
-        let before = reach(regions.cfg.preds(region.start), |b| regions.cfg.preds(b));
-        for slot in func.slots.keys() {
-            let of = &accesses[slot];
-            if of.reads.iter().any(|b| after.contains(b)) && of.writes.iter().any(|b| before.contains(b)) {
-                copies[slot] = SlotCopies::PerItem;
+    let boundaries = &regions.list[1..];
+    let is_needed: Vec<bool> = match open.len() <= boundaries.len() {
+        true => open.iter().map(|&slot| is_needed_across(regions, &accesses[slot])).collect(),
+        false => {
+            let mut needed = vec![false; open.len()];
+            for region in boundaries {
+                let after = reach(&[region.start], |b| regions.cfg.succs(b));
+                let before = reach(regions.cfg.preds(region.start), |b| regions.cfg.preds(b));
+                for (needed, &slot) in needed.iter_mut().zip(&open) {
+                    let of = &accesses[slot];
+                    *needed |=
+                        of.reads.iter().any(|b| after.contains(b)) && of.writes.iter().any(|b| before.contains(b));
+                }
             }
+            needed
         }
+    };
+    for (&slot, _) in open.iter().zip(&is_needed).filter(|&(_, &needed)| needed) {
+        copies[slot] = SlotCopies::PerItem;
     }
     copies
+}
+
+/// Whether a variable may be written before a region boundary and read after it.
+fn is_needed_across(regions: &Regions, of: &Accesses) -> bool {
+    let Regions { cfg, list, .. } = regions;
+    let blocks = |set: &EntitySet<Block>| set.iter().collect::<Vec<Block>>();
+    let written = reach(&blocks(&of.writes), |b| cfg.succs(b));
+    let read = reach(&blocks(&of.reads), |b| cfg.preds(b));
+    list[1..]
+        .iter()
+        .any(|region| read.contains(region.start) && cfg.preds(region.start).iter().any(|&pred| written.contains(pred)))
 }
 
 /// The blocks that are reachable from the given ones, including these.
