@@ -14,7 +14,8 @@ pub(super) enum When {
     Since(Version),
     /// An extension.
     Extension(&'static str),
-    /// A feature of OpenCL C 3.0. Version 2.0 has the features of the device too, and some always.
+    /// A feature of OpenCL C 3.0. Version 2.0 has the features of the device too, and some always. All versions have those of
+    /// extensions.
     Feature(&'static str),
     /// Images.
     Images,
@@ -40,6 +41,13 @@ const CORE_OF_2_0: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
+/// How the names of features begin that are parts of extensions, and these: the functions go with the extension's macro, which
+/// every version of the language has.
+const OF_EXTENSIONS: &[(&str, &str)] = &[
+    ("__opencl_c_integer_dot_product_", "cl_khr_integer_dot_product"),
+    ("__opencl_c_kernel_clock_", "cl_khr_kernel_clock"),
+];
+
 impl When {
     /// Whether it holds.
     pub(super) fn holds(self, environment: Environment<'_>) -> bool {
@@ -49,7 +57,12 @@ impl When {
             When::Since(version) => environment.version >= version,
             When::Extension(name) => profile.has_extension(name),
             When::Feature(name) => {
-                environment.version >= Version::V2_0 && profile.has_feature(name)
+                let of_extension = || {
+                    OF_EXTENSIONS
+                        .iter()
+                        .any(|(begin, extension)| name.starts_with(begin) && profile.has_extension(extension))
+                };
+                profile.has_feature(name) && (environment.version >= Version::V2_0 || of_extension())
                     || environment.version == Version::V2_0 && CORE_OF_2_0.contains(&name)
             }
             When::Images => profile.images,

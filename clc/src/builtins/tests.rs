@@ -99,3 +99,32 @@ fn versions_and_features_decide() {
     let count = |version| lookup("fract", version, &none).map(|function| function.overloads.len());
     assert_eq!((count(Version::V1_2), count(Version::V2_0)), (Some(18), Some(6)));
 }
+
+/// A program asks for the macro of an extension and uses its functions, whatever its version of the language.
+#[test]
+fn functions_of_extensions_are_there_in_all_versions() {
+    let full = Profile::full();
+    for (extension, name) in [
+        ("cl_khr_extended_async_copies", "async_work_group_copy_2D2D"),
+        ("cl_khr_extended_bit_ops", "bitfield_insert"),
+        ("cl_khr_integer_dot_product", "dot_acc_sat"),
+        ("cl_khr_integer_dot_product", "dot_acc_sat_4x8packed_ss_int"),
+        ("cl_khr_kernel_clock", "clock_read_device"),
+        ("cl_khr_kernel_clock", "clock_read_work_group"),
+        ("cl_khr_subgroup_ballot", "sub_group_ballot"),
+        ("cl_khr_subgroup_clustered_reduce", "sub_group_clustered_reduce_add"),
+        ("cl_khr_subgroup_non_uniform_arithmetic", "sub_group_non_uniform_reduce_add"),
+        ("cl_khr_subgroup_non_uniform_vote", "sub_group_elect"),
+        ("cl_khr_subgroup_rotate", "sub_group_rotate"),
+        ("cl_khr_subgroup_shuffle", "sub_group_shuffle"),
+        ("cl_khr_subgroup_shuffle_relative", "sub_group_shuffle_up"),
+        ("cl_khr_subgroups", "sub_group_reduce_add"),
+        ("cl_intel_subgroups", "intel_sub_group_shuffle"),
+    ] {
+        assert!(full.has_extension(extension));
+        for version in [Version::V1_0, Version::V1_2, Version::V2_0, Version::V3_0] {
+            let missing = lookup(name, version, &full).and_then(|function| function.missing);
+            assert_eq!(missing, None, "{name} of {extension} in {version:?}");
+        }
+    }
+}
