@@ -19,7 +19,7 @@ use clift_clc::options::{MacroOption, MathOptions, Options, Profile, Version};
 
 /// Compiles OpenCL C to SPIR-V.
 #[derive(Parser)]
-#[command(name = "clift-clc", version)]
+#[command(name = "clift-clc", version, args_override_self = true)]
 struct Arguments {
     /// The source; `-` is standard input.
     file: PathBuf,

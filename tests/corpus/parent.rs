@@ -249,7 +249,7 @@ pub(crate) fn process(args: &Args, ways: &Ways, file: &Path, scratch: &Path) -> 
     let text = String::from_utf8_lossy(&std::fs::read(file)?).into_owned();
     for plan in &plans {
         for launch in &plan.launches {
-            judge(plan, launch, &runs, source::depends_on_order(&text), &mut found);
+            judge(plan, launch, &runs, &text, &mut found);
         }
     }
     Ok(found)
@@ -272,8 +272,9 @@ fn show(name: &str, launch: &Launch) -> String {
     format!("{name} {:?}/{:?} values {}", launch.global, launch.local, launch.values)
 }
 
-/// Compares the outcomes of a launch.
-fn judge(plan: &KernelPlan, launch: &Launch, runs: &[Outcomes<'_>], order: bool, found: &mut Findings) {
+/// Compares the outcomes of a launch of a kernel of the source `text`.
+fn judge(plan: &KernelPlan, launch: &Launch, runs: &[Outcomes<'_>], text: &str, found: &mut Findings) {
+    let (order, exact) = (source::depends_on_order(text), !source::depends_on_instructions(text));
     let place = show(&plan.name, launch);
     let values = &VALUES[launch.values];
     let before = |arg: usize| initial(plan.args[arg], arg, values);
@@ -302,7 +303,7 @@ fn judge(plan: &KernelPlan, launch: &Launch, runs: &[Outcomes<'_>], order: bool,
     }
     let Some(((first, reference), rest)) = own.split_first() else { return };
     for (way, outputs) in rest {
-        if let Some(text) = difference(reference, outputs, true, &before) {
+        if let Some(text) = difference(reference, outputs, exact, &before) {
             let single = launch.local.iter().all(|size| *size == 1);
             let class = match (order, single) {
                 (true, _) => Class::MayDiffer,

@@ -311,6 +311,32 @@ fn alignment() -> Case {
     .expect(|i| [64 + i as u64 + 1, 0, 0, 1])
 }
 
+/// Private variables are in the records of their work-items, which have the alignment of the most aligned one.
+fn large_alignments() -> Case {
+    Case::new(
+        "memory::alignments_beyond_the_largest_type",
+        "typedef struct { char c; int v[5]; } __attribute__((aligned(512))) Large;
+        constant int table[4] __attribute__((aligned(1024))) = {1, 2, 3, 4};
+        kernel void t(global ulong8 *out) {
+            size_t i = get_global_id(0);
+            size_t k = i & 3;
+            int single __attribute__((aligned(256)));
+            Large record;
+            int array[4] __attribute__((aligned(2048)));
+            local int shared[16] __attribute__((aligned(1024)));
+            local Large shared_records[2];
+            single = (int)i;
+            record.v[k] = 10;
+            array[k] = 100;
+            out[i] = (ulong8)((ulong)(private void *)&single & 255, (ulong)(private void *)&record & 511,
+                              (ulong)(private void *)array & 2047, (ulong)(local void *)shared & 1023,
+                              (ulong)(local void *)&shared_records[1] & 511, (ulong)(constant void *)table & 1023,
+                              *(volatile private int *)&single, record.v[k] + array[k] + table[k]);
+        }",
+    )
+    .expect(|i| [0, 0, 0, 0, 0, 0, i as u64, 111 + (i as u64 & 3)])
+}
+
 fn generic_pointers() -> Case {
     Case::new(
         "memory::generic_pointers",
@@ -598,6 +624,7 @@ pub(crate) fn cases() -> Vec<Case> {
         program_constants(),
         program_variables(),
         alignment(),
+        large_alignments(),
         addresses_of_variables(),
         generic_pointers(),
         fences_of_pointers(),

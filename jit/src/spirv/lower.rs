@@ -18,7 +18,7 @@ use super::cfg::Cfg;
 use super::consts::{self, MAX_INIT_BYTES};
 use super::function::Edges;
 use super::function::InlinedCopies;
-use super::types::{MAX_ALIGN, TypeInfo};
+use super::types::{MAX_VARIABLE_ALIGN, TypeInfo};
 use super::unit::{ModuleVariable, Unit};
 use super::words::{Inst, InstError};
 
@@ -487,7 +487,7 @@ impl<'a> FuncCx<'a> {
 
     /// The address of new private memory for a value of a type.
     pub(crate) fn slot(&mut self, size: u64, align: u32) -> Result<Value, InstError> {
-        let slot = self.b.func.slots.push(SlotData { size: 0, align: align.clamp(1, MAX_ALIGN) });
+        let slot = self.b.func.slots.push(SlotData { size: 0, align: align.clamp(1, MAX_VARIABLE_ALIGN) });
         self.enlarge(slot, size)?;
         Ok(self.b.slot_addr(slot))
     }

@@ -15,8 +15,10 @@ use super::words::{Inst, InstError};
 
 /// Maximum number of leaves of a type whose values are kept as kir values.
 pub(crate) const MAX_LEAVES: u64 = 64;
-/// Maximum alignment of any object.
+/// Maximum alignment of any type, and of accesses.
 pub(crate) const MAX_ALIGN: u32 = 128;
+/// Maximum alignment of a variable.
+pub(crate) const MAX_VARIABLE_ALIGN: u32 = 4096;
 /// Maximum nesting depth of structs and arrays: SPIR-V's universal limit.
 const MAX_DEPTH: u32 = 255;
 /// Maximum size of a type: address arithmetic on it cannot overflow.

@@ -16,9 +16,6 @@ use super::types::{self, TypeKind, Types};
 use super::words::{Inst, InstError};
 use crate::ImportError;
 
-/// Maximum alignment of a program-scope variable.
-const MAX_GLOBAL_ALIGN: u32 = 4096;
-
 /// A module-scope variable.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ModuleVariable {
@@ -227,7 +224,7 @@ impl Unit {
         }
         shared.count_init(init.bytes.len() as u64)?;
         shared.count_variable(info.size)?;
-        let align = info.align.max(decorations.alignment.unwrap_or(1)).min(MAX_GLOBAL_ALIGN);
+        let align = info.align.max(decorations.alignment.unwrap_or(1)).min(types::MAX_VARIABLE_ALIGN);
         let name = self.module.names.get(&id).cloned().unwrap_or_else(|| format!("variable.{id}"));
         shared.globals.borrow_mut()[global] = GlobalData { name, space, size: info.size, align, init };
         Ok((id, variable, Some(address)))

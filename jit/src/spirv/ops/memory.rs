@@ -8,7 +8,7 @@ use super::built_in;
 use super::classes::MemoryInst;
 use crate::spirv::llvm_backend;
 use crate::spirv::lower::{BuiltInPointer, FuncCx, MemAccess, Val};
-use crate::spirv::types::{MAX_ALIGN, TypeKind};
+use crate::spirv::types::{MAX_ALIGN, MAX_VARIABLE_ALIGN, TypeKind};
 use crate::spirv::unit::declared;
 use crate::spirv::words::{Inst, InstError};
 
@@ -152,7 +152,7 @@ fn decorated_align(cx: &FuncCx<'_>, id: u32) -> Result<u32, InstError> {
     if !align.is_power_of_two() {
         return Err(InstError::malformed(format!("alignment {align} is not a power of two")));
     }
-    Ok(align.min(MAX_ALIGN.into()) as u32)
+    Ok(align.min(MAX_VARIABLE_ALIGN.into()) as u32)
 }
 
 fn variable(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
