@@ -190,7 +190,8 @@ kernel f0 args 8
         func.dfg.replace_inst(jump, data);
         func.dfg.targets_mut(jump).into_iter().for_each(|call| *call = crate::BlockCall::new(blocks[2], &[]));
         func.layout.append_inst(blocks[1], jump);
-        for inst in func.layout.insts(blocks[1])[..2].to_vec() {
+        let removed: Vec<_> = func.layout.insts(blocks[1])[..2].to_vec();
+        for inst in removed {
             func.layout.remove_inst(inst);
         }
         let seven = func.layout.insts(blocks[0])[1];

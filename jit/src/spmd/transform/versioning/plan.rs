@@ -289,38 +289,29 @@ mod tests {
     use super::*;
     use crate::spmd::transform::normalize;
 
-    /// How much is looked at for the pieces of a kernel that reads local memory at so many distances, with barriers between.
+    /// How much is looked at for the pieces of a kernel with so many accesses whose indices are clamped, and barriers between.
     fn visited(accesses: usize) -> usize {
         let mut text = "function f0 \"k\" canonical {
 b0:
-    v1: ptr(local) = arg 0
-    v2: i64 = local_id 0
-    v3: i64 = const 63
+    v1: ptr(global) = arg 0
+    v2: i64 = global_id 0
+    v3: i32 = itrunc v2
     v4: i32 = const 0
 "
         .to_owned();
         for i in 1..=accesses {
-            let v = |at: usize| format!("v{}", 10 * i + at);
+            let [c, index, clamped, wide, address, value] = [0, 1, 2, 3, 4, 5].map(|at| format!("v{}", 10 * i + at));
             let _ = write!(
                 text,
-                "    {}: i64 = const {i}
-    {}: i64 = iadd v2, {}
-    {}: i64 = and {}, v3
-    {}: ptr(local) = addr scale 4 v1, {}
-    barrier {i} work_group work_group local
-    {}: i32 = load align 4 {}
-    store align 4 {}, v4
-",
-                v(0),
-                v(1),
-                v(0),
-                v(2),
-                v(1),
-                v(3),
-                v(2),
-                v(4),
-                v(3),
-                v(3)
+                "    {c}: i32 = const -{i}
+    {index}: i32 = iadd v3, {c}
+    {clamped}: i32 = smax {index}, v4
+    {wide}: i64 = sext {clamped}
+    {address}: ptr(global) = addr scale 4 v1, {wide}
+    barrier {i} work_group work_group global
+    {value}: i32 = load align 4 {address}
+    store align 4 {address}, v4
+"
             );
         }
         text += "    ret\n}\n";
