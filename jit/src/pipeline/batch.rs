@@ -45,7 +45,7 @@ pub(super) fn compile_kernels(
     options: &Options,
 ) -> Result<CompiledModule, BuildError> {
     let backends = Backends::choose(options)?;
-    let stage = |observer: &mut StageObserver<'_>, number: usize, one_lane: Option<&str>| {
+    let stage = |observer: &mut StageObserver<'_>, number: usize, one_lane: Option<&str>, options: &Options| {
         let KernelRequest { name, sub_group_size, .. } = requests[number];
         let demanding = sub_group_size.map(|size| Options { width: Some(size), ..options.clone() });
         let options = demanding.as_ref().unwrap_or(options);
@@ -55,7 +55,7 @@ pub(super) fn compile_kernels(
     let keeps_lanes = |request: &KernelRequest<'_>| options.width.is_some() || request.sub_group_size.is_some();
     let (mut needs, mut packs, mut scalars) = (Vec::new(), Batch::default(), Batch::default());
     for (number, &KernelRequest { name, sub_group_size, one_lane }) in requests.iter().enumerate() {
-        let made = stage(observer, number, one_lane)?;
+        let made = stage(observer, number, one_lane, options)?;
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
             let why =
                 format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);
@@ -71,7 +71,9 @@ pub(super) fn compile_kernels(
             Ok(entry) => entries[number] = Some(entry),
             Err(BuildError::Limit(reason)) if !keeps_lanes(&requests[number]) => {
                 let reason = format!("its packs exceed a limit: {reason}");
-                let made = stage(observer, number, Some(&reason))?;
+                // Packs of iterations need the backend whose limit was exceeded.
+                let single = Options { loop_lanes: Some(1), ..options.clone() };
+                let made = stage(observer, number, Some(&reason), &single)?;
                 needs[number] = scalars.add(number, requests[number].name, made, true);
             }
             Err(error) => return Err(error),

@@ -366,6 +366,39 @@ fn packs_that_take_too_much_of_the_stack_are_given_up() {
             };
         }
     }
+    // Nor do the iterations of its loop become packs then.
+    let at = |index: usize| format!("v{}", 3 + 3 * count + index);
+    let _ = write!(
+        text,
+        "    {}: i64 = const 0\n    {}: i64 = const 1\n    {}: i64 = const 1000\n    jump b1({})\nb1({}: i64):\n",
+        at(0),
+        at(1),
+        at(2),
+        at(0),
+        at(3)
+    );
+    let _ = write!(
+        text,
+        "    {}: ptr(global) = addr scale 4 v2, {}\n    {}: i32 = itrunc {}\n    store align 4 {}, {}\n    {}: i64 = iadd {}, {}\n",
+        at(4),
+        at(3),
+        at(5),
+        at(3),
+        at(4),
+        at(5),
+        at(6),
+        at(3),
+        at(1)
+    );
+    let _ = write!(
+        text,
+        "    {}: b1 = icmp ult {}, {}\n    branch {}, b1({}), b2\nb2:\n",
+        at(7),
+        at(6),
+        at(2),
+        at(7),
+        at(6)
+    );
     let (add, kernel) = ADD.split_once("kernel").unwrap();
     let program =
         build(&parse(&format!("{add}{text}    ret\n}}\nkernel{kernel}kernel f1 args 16\n")), BackendChoice::Auto);
