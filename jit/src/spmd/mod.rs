@@ -14,7 +14,7 @@
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
 //!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` schedules sub-groups that wait round-robin; `single_item_groups.rs` prepares a kernel for work-groups of one
 //!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and another dimension exchanged; `private_arrays.rs` chooses the layout of private
-//!   variables; `one_lane.rs`, `superwords.rs` and `loop_vectorizer` find vectors in kernels with one lane. `loop_counters.rs` and `unroll_and_jam.rs` are the exceptions: they run on the code of a pack.
+//!   variables; `one_lane.rs`, `superwords.rs` and `loop_vectorizer` find vectors in kernels with one lane, for which `rolled_loops.rs` keeps loops from being unrolled. `loop_counters.rs` and `unroll_and_jam.rs` are the exceptions: they run on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
 //!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
 //! - `workgroup`: the loops over packs. `regions.rs` cuts the code at barriers, `named_barriers.rs` and `collectives.rs` handle
