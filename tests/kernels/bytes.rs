@@ -122,7 +122,7 @@ fn statement(seed: u64, number: usize) -> (String, impl Fn(&mut [i32; 4]) + Send
         8 => (format!("-v{b} | v{c}"), |b, c, _| -b | c),
         9 => (format!("(uint)v{b} >> {k}"), |b, _, k| (b as u32 >> k) as i32),
         10 => (format!("v{b} * v{c}"), |b, c, _| b * c),
-        _ => (format!("((uint)v{b} >> {k}) + (v{c} >> 1)"), |b, c, k| (b as u32 >> k) as i32 + (c >> 1)),
+        _ => (format!("((uint)v{b} >> {k}) + (v{c} >> 1)"), |b, c, k| ((b as u32 >> k) as i32).wrapping_add(c >> 1)),
     };
     (format!("v{a} = {text};"), move |v: &mut [i32; 4]| v[a] = op(v[b], v[c], k))
 }
