@@ -173,11 +173,12 @@ impl Sum {
             let data = func.dfg.inst(inst);
             let bits = u64::from(func.dfg.ty(x).elem.bits());
             let constant = data.args.get(1).and_then(|&arg| func.dfg.as_splat_bits(arg));
-            let inner = match (data.op, constant) {
-                (inner, Some(constant)) if inner == op => constant,
-                (Opcode::Lshr, Some(count)) if op == Opcode::Udiv => 1 << (count % bits),
-                _ => break,
+            let inner = if data.op == op {
+                constant
+            } else {
+                constant.filter(|_| data.op == Opcode::Lshr && op == Opcode::Udiv).map(|count| 1 << (count % bits))
             };
+            let Some(inner) = inner else { break };
             let Some(product) = n.checked_mul(inner).filter(|&product| n <= most && inner <= most && product <= most)
             else {
                 break;

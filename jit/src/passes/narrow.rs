@@ -121,14 +121,13 @@ fn byte_op(func: &Function, inst: Inst, used: u32, replacements: &Replacements) 
     }
     let count = constant(func, inst).filter(|&count| count < bits.into())? as u32;
     let extension = extended(data.args[0])?;
-    match data.op {
-        Opcode::Shl => Some(Opcode::Shl),
-        // Zeros are shifted in. Signs take longer with bytes than with words.
-        Opcode::Lshr | Opcode::Ashr if extension == Opcode::Zext => Some(Opcode::Lshr),
-        // The zeros above the signs are not used.
-        Opcode::Lshr if used + count <= bits => Some(Opcode::Lshr),
-        _ => None,
+    if data.op == Opcode::Shl {
+        return Some(Opcode::Shl);
     }
+    // Zeros are shifted in, or those above the signs are not used. Signs take longer with bytes than with words.
+    let unsigned = extension == Opcode::Zext && data.op == Opcode::Ashr;
+    let logical = data.op == Opcode::Lshr && (extension == Opcode::Zext || used + count <= bits);
+    (unsigned || logical).then_some(Opcode::Lshr)
 }
 
 /// The type in which to compute a value of which so many low bits are used, if it is narrower.
