@@ -34,6 +34,11 @@ pub(super) fn run(func: &mut Function) -> Changed {
         for inst in func.layout.take_insts(block) {
             func.layout.append_inst(block, inst);
             let Some(value) = func.dfg.single_result(inst) else { continue };
+            if keeps_low_bits(func, inst, used[value]) {
+                let source = func.dfg.inst(inst).args[0];
+                replacements.set(value, replacements.get(source));
+                continue;
+            }
             if used[value] <= Elem::I8.bits()
                 && let Some(op) = byte_op(func, inst, used[value], &replacements)
             {
@@ -86,6 +91,13 @@ fn is_counter(func: &Function, block: Block, param: Value, terminators: &[Inst])
         .any(|call| call.block == block && steps(call.args[index]))
 }
 
+/// Whether a mask keeps all bits of its operand that are used.
+fn keeps_low_bits(func: &Function, inst: Inst, used: u32) -> bool {
+    func.dfg.inst(inst).op == Opcode::And
+        && (1..64).contains(&used)
+        && constant(func, inst).is_some_and(|mask| mask.trailing_ones() >= used)
+}
+
 /// Whether the low bits of an op's result depend only on the same number of low bits of its operands.
 fn is_low_bits_op(op: Opcode) -> bool {
     matches!(
@@ -105,7 +117,11 @@ fn is_low_bits_op(op: Opcode) -> bool {
 fn byte_op(func: &Function, inst: Inst, used: u32, replacements: &Replacements) -> Option<Opcode> {
     let data = func.dfg.inst(inst);
     let extended = |arg: Value| {
-        let data = func.dfg.inst(func.dfg.def_inst(replacements.get(arg))?);
+        let inst = func.dfg.def_inst(replacements.get(arg))?;
+        let data = func.dfg.inst(inst);
+        if data.op == Opcode::And {
+            return constant(func, inst).filter(|&mask| mask <= Elem::I8.mask()).map(|_| Opcode::Zext);
+        }
         let is_extension = matches!(data.op, Opcode::Zext | Opcode::Sext);
         (is_extension && func.dfg.ty(data.args[0]).elem == Elem::I8).then_some(data.op)
     };

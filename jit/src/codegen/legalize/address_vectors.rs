@@ -38,6 +38,25 @@ pub(super) fn fields(func: &Function) -> FxHashMap<(Block, Value, u64), u32> {
     found
 }
 
+/// The operands of the instruction that computes a value, if it has this op.
+fn made_by(func: &Function, value: Value, op: Opcode) -> Option<&[Value]> {
+    let data = func.dfg.inst(func.dfg.def_inst(value)?);
+    (data.op == op).then_some(&data.args)
+}
+
+/// Whether the sign bit of each lane is clear by the instruction that computes a value.
+fn has_clear_sign(func: &Function, value: Value) -> bool {
+    let sign = func.dfg.ty(value).elem.mask() / 2 + 1;
+    let constant = |value: &Value| func.dfg.as_splat_bits(*value);
+    let is_masked = made_by(func, value, Opcode::And)
+        .is_some_and(|args| args.iter().filter_map(constant).any(|mask| mask & sign == 0));
+    let is_shifted = made_by(func, value, Opcode::Lshr)
+        .is_some_and(|args| constant(&args[1]).is_some_and(|count| (1..32).contains(&count)));
+    let is_remainder = made_by(func, value, Opcode::Urem)
+        .is_some_and(|args| constant(&args[1]).is_some_and(|divisor| (1..=sign).contains(&divisor)));
+    is_masked || is_shifted || is_remainder || made_by(func, value, Opcode::Zext).is_some()
+}
+
 impl Legalizer<'_> {
     /// Addresses as vectors. Each part has as many lanes as fit for both the addresses and the elements.
     pub(super) fn address_parts(&mut self, pointers: Value, ty: Type) -> SplitValue {
@@ -134,6 +153,7 @@ impl Legalizer<'_> {
         if !split.ty.is_vector() || split.chunk < 2 {
             return None;
         }
+        let split = self.sign_extended(index).unwrap_or(split);
         if scale.is_power_of_two() {
             let count = scale.trailing_zeros().into();
             return Some(if scale == 1 { split } else { self.op2_bits(Opcode::Shl, &split, count) });
@@ -146,6 +166,20 @@ impl Legalizer<'_> {
         let scaled = ScaledIndex { block: self.block, vector: vector.clone(), lanes: Vec::new() };
         self.scaled_indices.insert((index, scale), scaled);
         Some(vector)
+    }
+
+    /// A zero-extended index whose sign bit is clear as a sign extension from 32 bits, which is part of x86's gathers and scatters.
+    fn sign_extended(&mut self, index: Value) -> Option<SplitValue> {
+        let source = made_by(self.old, index, Opcode::Zext)?[0];
+        let narrow = match self.old.dfg.ty(source).elem {
+            Elem::I8 | Elem::I16 => {
+                let split = self.get(source);
+                self.extend(&split, Elem::I32, false)
+            }
+            Elem::I32 if has_clear_sign(self.old, source) => self.get(source),
+            _ => return None,
+        };
+        Some(self.extend(&narrow, Elem::I64, true))
     }
 
     /// The lanes of [`Self::scaled_index`], where it takes fewer instructions to multiply the vector than the lanes: one widening

@@ -15,9 +15,16 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let Some(source) = inner(b, Opcode::Bitcast) else { return permuted_bytes::cast(b, data, ty) };
             Some(if b.ty(source) == ty { source } else { b.cast(Opcode::Bitcast, source, ty) })
         }
-        Opcode::Zext => inner(b, Opcode::Zext)
-            .map(|source| b.cast(Opcode::Zext, source, ty))
-            .or_else(|| component(b, x, ty.elem, false)),
+        Opcode::Zext => {
+            if let Some(source) = inner(b, Opcode::Zext) {
+                return Some(b.cast(Opcode::Zext, source, ty));
+            }
+            // Extensions of 32 bits are part of many instructions and of index arithmetic.
+            if let Some(source) = inner(b, Opcode::Itrunc).filter(|_| matches!(from.elem, Elem::I8 | Elem::I16)) {
+                return Some(low_bits(b, source, from.elem, ty));
+            }
+            component(b, x, ty.elem, false)
+        }
         Opcode::Sext => {
             if let Some(source) = inner(b, Opcode::Sext) {
                 return Some(b.cast(Opcode::Sext, source, ty));
@@ -46,6 +53,9 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
                     });
                 }
             }
+            if let Some(source) = unmasked(b, x, ty.elem) {
+                return Some(b.cast(Opcode::Itrunc, source, ty));
+            }
             bytes(b, x, ty)
         }
         Opcode::SpaceCast if from == ty => Some(x),
@@ -63,6 +73,26 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
         }
         _ => None,
     }
+}
+
+/// The low bits of a value, as many as `kept` has, as a value of type `ty`: `zext(itrunc x)` is `x & mask`, without the narrow vector.
+fn low_bits(b: &mut Builder<'_>, source: Value, kept: Elem, ty: Type) -> Value {
+    let (from, mask) = (b.ty(source), kept.mask());
+    if from.elem.bits() > ty.elem.bits() {
+        let source = b.cast(Opcode::Itrunc, source, ty);
+        let mask = splat(b, ty, mask);
+        return b.int2(Opcode::And, source, mask);
+    }
+    let mask = splat(b, from, mask);
+    let low = b.int2(Opcode::And, source, mask);
+    if from == ty { low } else { b.cast(Opcode::Zext, low, ty) }
+}
+
+/// What is masked by a constant that keeps all bits of `kept`.
+fn unmasked(b: &Builder<'_>, x: Value, kept: Elem) -> Option<Value> {
+    let data = defined_by(b, x, Opcode::And)?;
+    let mask = splat_bits(b, data.args[1])?;
+    (mask & kept.mask() == kept.mask()).then_some(data.args[0])
 }
 
 /// The low bytes of what is computed from extended bytes, computed from the bytes: C computes with bytes as `int`.

@@ -94,10 +94,15 @@ fn unary(b: &mut Builder<'_>, data: &InstData, x: Value) -> Option<Value> {
     }
 }
 
-/// Whether a mask keeps all bits that a zero-extended value can have.
+/// Whether a mask keeps all bits that a value can have which is zero-extended or shifted right.
 fn keeps_all(b: &Builder<'_>, x: Value, mask: Option<u64>) -> bool {
-    let source = defined_by(b, x, Opcode::Zext).map(|extension| b.ty(extension.args[0]).elem.mask());
-    source.zip(mask).is_some_and(|(source, mask)| source & !mask == 0)
+    let elem = b.ty(x).elem;
+    let extended = || defined_by(b, x, Opcode::Zext).map(|extension| b.ty(extension.args[0]).elem.mask());
+    let shifted = || {
+        let count = splat_bits(b, defined_by(b, x, Opcode::Lshr)?.args[1])?;
+        Some(elem.mask() >> (count % u64::from(elem.bits())))
+    };
+    mask.is_some_and(|mask| extended().or_else(shifted).is_some_and(|possible| possible & !mask == 0))
 }
 
 fn power_of_two(bits: Option<u64>) -> Option<u64> {
