@@ -193,9 +193,7 @@ impl RepeatedLaunches {
     pub fn watch(deciding: &DecidingConstants) -> Option<Self> {
         let watches = !deciding.is_empty() && deciding.instructions <= MAX_INSTRUCTIONS;
         let rejected = deciding.rejected_lanes.map(|_| LaneChoice::Rejected);
-        // Kernels with one lane gain little from constants alone.
-        let usual = deciding.has_constants() && deciding.rejected_lanes.is_none_or(|lanes| lanes == 1);
-        let lanes = usual.then_some(LaneChoice::Usual).into_iter().chain(rejected).collect();
+        let lanes = deciding.has_constants().then_some(LaneChoice::Usual).into_iter().chain(rejected).collect();
         watches.then(|| Self { deciding: deciding.clone(), lanes, state: Mutex::default() })
     }
 

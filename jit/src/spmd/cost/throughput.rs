@@ -44,6 +44,8 @@ pub(crate) struct Costs {
     /// What it takes in addition outside of cold blocks that scattered accesses of memory take a cache line for each lane. Whether
     /// they do depends on strides that are not known, so it only decides between forms of a kernel.
     pub(crate) lines: f64,
+    /// Whether values from memory that differ between lanes decide how many iterations a loop has.
+    pub(crate) data_decides: bool,
 }
 
 /// How many iterations a loop is assumed to have if constants do not decide.
@@ -92,12 +94,15 @@ pub(crate) fn estimate_long(
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
     let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal, divergence));
     let lanes = f64::from(lanes);
-    let longest = plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id, lanes))).collect();
+    let longest: FxHashMap<LoopId, f64> =
+        plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id, lanes))).collect();
+    let data_decides = longest.values().any(|&longest| longest != LONGEST);
     let model = ThroughputModel { normal, divergence, uses, flat, interleaved, branches, lanes, machine, longest };
     let mut locality = Locality::new(normal, divergence);
     let through_memory = carried_through_memory(normal);
     let mut reached: SecondaryMap<Block, Reached> = SecondaryMap::new();
-    let mut costs = Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0, scattered_insts: 0.0, lines: 0.0 };
+    let mut costs =
+        Costs { scalar: 0.0, pack: 0.0, hot: 0.0, scattered: 0.0, scattered_insts: 0.0, lines: 0.0, data_decides };
     for &block in &plan.order {
         reached[block] = model.reached(block, &reached, &plan);
         let Reached { items: own, .. } = reached[block];
@@ -211,6 +216,16 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>, id: LoopId) -> f64 {
     } else {
         expected().unwrap_or(ITERATIONS.into())
     }
+}
+
+/// The headers of innermost loops of which nothing says how many iterations they have.
+pub(super) fn innermost_of_unknown_length(normal: &NormalForm) -> Vec<Block> {
+    let NormalForm { func, cfg, dom, loops, .. } = normal;
+    let around: FxHashSet<LoopId> = loops.iter().filter_map(|(_, inner)| inner.parent).collect();
+    let limits = (u64::from(ITERATIONS), u64::from(LONG_ITERATIONS));
+    let is_unknown = |id: LoopId| trip_count::expected(func, (cfg, dom, loops), id, limits).is_none();
+    let innermost = loops.iter().filter(|&(id, _)| !around.contains(&id) && is_unknown(id));
+    innermost.map(|(_, data)| data.header).collect()
 }
 
 /// The iterations of the longest of a pack's lanes in a divergent loop, relative to the average one: more if values from memory

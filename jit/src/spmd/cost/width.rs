@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use super::recurrence;
 use super::register_pressure;
-use super::throughput::{Costs, Frequencies, estimate, estimate_long};
+use super::throughput::{Costs, Frequencies, estimate, estimate_long, innermost_of_unknown_length};
 use crate::passes::Globals;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
@@ -241,7 +241,8 @@ impl Width {
             );
             return chosen.unprofitable(reason, false);
         }
-        let close = gain < CLOSE_ABOVE && !sub_groups;
+        let close_above = if costs.data_decides { CLOSE_ABOVE_OF_DATA } else { CLOSE_ABOVE };
+        let close = gain < close_above && !sub_groups;
         Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new), close)
     }
 }
@@ -353,8 +354,12 @@ impl<'a> WidthCandidate<'a> {
         let (single, _) = one_lane::with_loops(func, &Globals::new(), options, self.machine);
         let OneLane { func: single, several } = single?;
         let single = normalize::run(&single)?.with_several(several);
-        let long: FxHashSet<Block> =
-            single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
+        // Loops beside those of which several iterations are executed at once are as long: that says nothing of how often they run.
+        let rests = |normal: &NormalForm| normal.several.values().map(|several| several.rest).collect::<Vec<Block>>();
+        let long: FxHashSet<Block> = [&single, self.whole()]
+            .into_iter()
+            .flat_map(|normal| rests(normal).into_iter().chain(innermost_of_unknown_length(normal)))
+            .collect();
         let divergence = single.divergence(self.lanes, true);
         let single_costs = estimate_long(&single, &divergence, self.lanes, self.machine, &long);
         let packs = estimate_long(self.whole(), &self.divergence(), self.lanes, self.machine, &long);
@@ -527,6 +532,9 @@ const CLOSE: f64 = 0.25;
 /// Packs estimated to be less than this many times as fast as one lane may be slower, for the same reasons. (Zen 4, grid searches and
 /// hashes of words of different lengths: estimates of 0.9 to 1.7 where packs had a quarter to the same of the speed of one lane.)
 const CLOSE_ABOVE: f64 = 2.0;
+/// As [`CLOSE_ABOVE`], where values from memory decide how many iterations a work-item has: a pack executes those of its longest lane,
+/// which the values of hash tables and lists make many times as many as the average.
+const CLOSE_ABOVE_OF_DATA: f64 = 4.0;
 /// As [`WORTHWHILE`], for packs with more than [`LONG_SCATTERED`] instructions for scattered accesses: they are a multiple of
 /// the kernel's own instructions, leave the caches, and take long to compile. (Zen 4: where the estimate was 1.7, packs were 1.3
 /// times as fast as one lane.)

@@ -528,3 +528,125 @@ kernel f0 args 8
     };
     assert_eq!([128, 256, 512].map(lanes), [8, 32, 32]);
 }
+
+/// Whether either choice between packs and one lane is estimated to be close.
+fn is_close(module: &str) -> bool {
+    match choose(module) {
+        Width::Packs(.., close) | Width::Unprofitable(.., close) => close,
+        Width::Scalar(_) => false,
+    }
+}
+
+/// Two sorted rows are merged, and the rest of the first one is copied: that several iterations of the copy can be executed at once
+/// does not make it longer than the merge.
+#[test]
+fn loops_beside_vectorized_ones_are_as_long() {
+    assert!(is_close(
+        r#"
+function f0 "k" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i32 = arg 16
+    v3: i64 = global_id 0
+    v4: i32 = itrunc v3
+    v30: i32 = const 1
+    v31: i32 = shl nsw v4, v30
+    v5: i32 = imul nsw v31, v2
+    v6: i32 = iadd nsw v5, v2
+    v7: i32 = iadd nsw v6, v2
+    v41: b1 = icmp slt v5, v6
+    v42: b1 = icmp slt v6, v7
+    v43: b1 = and v41, v42
+    branch v43, b4(v5, v6, v5), b2(v5, v5)
+b4(v44: i32, v45: i32, v46: i32):
+    v18: i64 = sext v44
+    v19: ptr(global) = addr scale 4 v0, v18
+    v20: i32 = load align 4 v19
+    v21: i64 = sext v45
+    v22: ptr(global) = addr scale 4 v0, v21
+    v23: i32 = load align 4 v22
+    v32: i32 = smin v20, v23
+    v24: i32 = iadd nsw v46, v30
+    v25: i64 = sext v46
+    v26: ptr(global) = addr scale 4 v1, v25
+    store align 4 v26, v32
+    v27: b1 = icmp sle v20, v23
+    v29: i32 = iadd nsw v44, v30
+    v28: i32 = iadd nsw v45, v30
+    v33: i32 = select v27, v29, v44
+    v34: i32 = select v27, v45, v28
+    v8: b1 = icmp slt v33, v6
+    v9: b1 = icmp slt v34, v7
+    v10: b1 = and v8, v9
+    branch v10, b4(v33, v34, v24), b2(v33, v24)
+b1:
+    ret
+b2(v35: i32, v36: i32):
+    v37: b1 = icmp slt v35, v6
+    branch v37, b3(v35, v36), b1
+b3(v39: i32, v40: i32):
+    v11: i32 = iadd nsw v39, v30
+    v12: i64 = sext v39
+    v13: ptr(global) = addr scale 4 v0, v12
+    v14: i32 = load align 4 v13
+    v15: i32 = iadd nsw v40, v30
+    v16: i64 = sext v40
+    v17: ptr(global) = addr scale 4 v1, v16
+    store align 4 v17, v14
+    v38: b1 = icmp ne v11, v6
+    branch v38, b3(v11, v15), b1
+}
+kernel f0 args 24
+"#
+    ));
+}
+
+/// Insertion into a hash table: the values of the table decide how often a work-item looks for a place, which no estimate knows.
+#[test]
+fn searches_of_unknown_length_are_close() {
+    assert!(is_close(
+        r#"
+function f0 "k" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: i32 = arg 16
+    v3: i64 = global_id 0
+    v4: i32 = itrunc v3
+    v5: i32 = imul v4, v2
+    v6: i32 = const 0
+    v20: i32 = const 1
+    v28: b1 = icmp ugt v2, v6
+    branch v28, b4(v6), b1
+b4(v27: i32):
+    v7: i32 = iadd v5, v27
+    v8: i64 = zext v7
+    v9: ptr(global) = addr scale 4 v0, v8
+    v10: i32 = load align 4 v9
+    v11: i32 = urem v10, v2
+    v12: i32 = iadd v5, v11
+    v21: i64 = zext v12
+    v22: ptr(global) = addr scale 4 v1, v21
+    v23: i32 = load align 4 v22
+    v24: b1 = icmp ne v23, v6
+    branch v24, b3(v12), b2(v22)
+b1:
+    ret
+b3(v25: i32):
+    v18: i32 = iadd v25, v20
+    v13: i64 = zext v18
+    v14: ptr(global) = addr scale 4 v1, v13
+    v15: i32 = load align 4 v14
+    v16: b1 = icmp ne v15, v6
+    branch v16, b3(v18), b2(v14)
+b2(v19: ptr(global)):
+    store align 4 v19, v10
+    v17: i32 = iadd v27, v20
+    v26: b1 = icmp ne v17, v2
+    branch v26, b4(v17), b1
+}
+kernel f0 args 24
+"#
+    ));
+}
