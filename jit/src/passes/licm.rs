@@ -1,6 +1,6 @@
 //! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before the loop. The same holds
-//! for loads that always give the same value and may be executed at any time, and for loads that every entry into the loop executes
-//! from memory that nothing in the loop may change ([`super::memory`]). Inner loops come first, so that values move out as
+//! for loads that always give the same value and may be executed at any time, and for loads from memory that nothing in the loop may
+//! change ([`super::memory`]), if every entry into the loop executes them or has accessed that memory. Inner loops come first, so that values move out as
 //! far as possible. Values that only cold blocks use stay where they are. What comes to stand in one block is computed once.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
@@ -9,6 +9,7 @@ use clift_kir::{Block, Function, Imm, Inst, InstData, MemInfo, Opcode, Type, Val
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use super::loop_form::merge_edges;
 use super::memory::{Escapes, LoopWrites, Place};
@@ -31,6 +32,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let cold = Cold::new(func, &cfg);
     let escapes = Escapes::new(func);
     let writes = LoopWrites::new(func, &loops);
+    let accesses = accesses(func);
     let mut changed = false;
     let mut replacements = Replacements::default();
     for (id, l) in loops.iter().rev() {
@@ -47,11 +49,20 @@ pub(super) fn run(func: &mut Function) -> Changed {
             }
             // Whether the block is executed whenever the loop is entered.
             let always = exiting.iter().chain(&l.latches).all(|&exit| dom.dominates(block, exit));
+            let accessed_before = |inst: Inst| {
+                let (&[pointer], bytes) = (func.dfg.inst(inst).args.as_slice(), accessed_bytes(func, inst)) else {
+                    return false;
+                };
+                let before =
+                    |&(at, known): &(Block, u32)| Some(known) >= bytes && !inside(at) && dom.dominates(at, l.header);
+                bytes.is_some() && accesses.get(&pointer).is_some_and(|known| known.iter().any(before))
+            };
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 let movable = data.op.is_pure()
                     || is_speculatable_load(func, inst)
-                    || (always && (is_invariant_load(func, inst) || is_unchanged(func, &writes, id, inst, &escapes)));
+                    || ((always || accessed_before(inst))
+                        && (is_invariant_load(func, inst) || is_unchanged(func, &writes, id, inst, &escapes)));
                 if !movable || is_free(data.op) {
                     continue;
                 }
@@ -124,6 +135,29 @@ fn merge_equal(func: &mut Function, to: Block, hoisted: &mut Vec<Inst>, replacem
         }
     }
     hoisted.retain(|&inst| is_new(func, inst));
+}
+
+/// By address, where it is accessed, and how many bytes of it.
+fn accesses(func: &Function) -> FxHashMap<Value, SmallVec<[(Block, u32); 2]>> {
+    let mut known: FxHashMap<Value, SmallVec<[(Block, u32); 2]>> = FxHashMap::default();
+    for &block in func.layout.blocks() {
+        for &inst in func.layout.insts(block) {
+            if let Some(bytes) = accessed_bytes(func, inst) {
+                known.entry(func.dfg.inst(inst).args[0]).or_default().push((block, bytes));
+            }
+        }
+    }
+    known
+}
+
+/// The bytes that a load or store accesses at its address.
+fn accessed_bytes(func: &Function, inst: Inst) -> Option<u32> {
+    let data = func.dfg.inst(inst);
+    if !matches!(data.op, Opcode::Load | Opcode::Store) {
+        return None;
+    }
+    let value = if data.op == Opcode::Load { func.dfg.result(inst) } else { data.args[1] };
+    Some(func.dfg.ty(value).bits().div_ceil(8))
 }
 
 /// Whether an instruction is a load from memory that nothing in a loop may change.
