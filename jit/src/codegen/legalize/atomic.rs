@@ -136,6 +136,14 @@ impl Legalizer<'_> {
         let old = self.scalar_from_bits(expected, ty);
         let new = self.lanewise(op, &Imm::Fp(FpFlags::empty()), &[old.clone(), args[1].clone()], ty);
         let new = self.scalar_bits(&new);
+        if info.order == MemOrder::Relaxed && matches!(info.op, AtomicOp::Fmin | AtomicOp::Fmax) {
+            // Nothing can be ordered by a write of the same value.
+            let write = self.new.append_block();
+            let mut at = self.at();
+            let keeps = at.icmp(IntCond::Eq, new, expected);
+            at.branch(keeps, BlockCall::new(done, &[]), BlockCall::new(write, &[]));
+            self.block = write;
+        }
         let mut at = self.at();
         let found = at.atomic_cmpxchg(pointer, expected, new, exchange);
         let same = at.icmp(IntCond::Eq, found, expected);

@@ -139,6 +139,8 @@ pub(super) enum AtomicUpdate {
     By(InstRow),
     /// The operand, if comparing the old value with it gives the condition; else the old value.
     Where(Cond),
+    /// As `Where`, but memory is not written if it keeps its value. For relaxed order: nothing else can be ordered by such a write.
+    OnlyWhere(Cond),
 }
 
 /// The kind of an instruction.

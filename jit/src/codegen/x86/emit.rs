@@ -366,7 +366,10 @@ impl Emitter<'_> {
     fn atomic_loop(&mut self, update: AtomicUpdate, size: OperandSize, address: u8, value: u8, new: u8) {
         let rax = RAX.hw_enc() as u8;
         let memory = RmOperand::Memory(address, None, 0);
-        let signed = matches!(update, AtomicUpdate::Where(Cond::Less | Cond::Greater));
+        let signed = match update {
+            AtomicUpdate::Where(cond) | AtomicUpdate::OnlyWhere(cond) => matches!(cond, Cond::Less | Cond::Greater),
+            AtomicUpdate::By(_) => false,
+        };
         let (extend, exchange) = match (size, signed) {
             (OperandSize::S8, false) => (Some(MOVZX8), CMPXCHG8),
             (OperandSize::S8, true) => (Some(MOVSX8), CMPXCHG8),
@@ -377,6 +380,7 @@ impl Emitter<'_> {
         let whole = if size == OperandSize::S64 { OperandSize::S64 } else { OperandSize::S32 };
         self.two(extend.unwrap_or(MOV), whole, rax, memory);
         let start = self.code.bytes().len();
+        let mut done = None;
         if let Some(extend) = extend {
             // A failed exchange leaves only the low bits in `rax`.
             self.two(extend, OperandSize::S32, rax, RmOperand::Register(rax));
@@ -392,10 +396,21 @@ impl Emitter<'_> {
                 let cmov = InstRow { opcode: CMOVCC.opcode | cond as u8, map: Map::M0F, ..CMOVCC };
                 self.two(cmov, whole, new, RmOperand::Register(value));
             }
+            AtomicUpdate::OnlyWhere(cond) => {
+                self.two(CMP, whole, rax, RmOperand::Register(value));
+                // A short jump, of which the distance follows.
+                self.code.bytes().extend([0x70 | cond.inverse() as u8, 0]);
+                done = Some(self.code.bytes().len());
+                self.two(MOV, whole, new, RmOperand::Register(value));
+            }
         }
         self.put(InstEncoding { locked: true, ..InstEncoding::new(exchange, size, new, memory) });
         let distance = start as i64 - (self.code.bytes().len() as i64 + 2);
         self.code.bytes().extend([0x75, distance as u8]);
+        if let Some(done) = done {
+            let distance = self.code.bytes().len() - done;
+            self.code.bytes()[done - 1] = distance as u8;
+        }
     }
 
     fn finish(self, pool: &ConstantPool) -> Emitted {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use clift_kir::{Builder, Elem, Imm, InstData, IntCond, Opcode, Type, Value, WrapFlags};
 
+use super::division;
 use super::{defined_by, is_bits, splat, splat_bits};
 
 /// Rules for ops on integers, Booleans and pointers.
@@ -40,11 +41,14 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let kept = if n + 1 == ty.elem.bits().into() { WrapFlags::NO_UNSIGNED } else { WrapFlags::all() };
             b.int2_wrap(Opcode::Shl, x, count, data.imm.wrap() & kept)
         }),
-        Opcode::Udiv => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
-        Opcode::Urem => power_of_two(right).map(|_| {
+        Opcode::Udiv if power_of_two(right).is_some() => {
+            power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty))
+        }
+        Opcode::Urem if power_of_two(right).is_some() => {
             let mask = splat(b, ty, right.unwrap_or(1) - 1);
-            b.int2(Opcode::And, x, mask)
-        }),
+            Some(b.int2(Opcode::And, x, mask))
+        }
+        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => division::narrow(b, data.op, x, y, ty),
         Opcode::Isub if right.is_some() => {
             let bits = right.unwrap_or(0);
             let negated = splat(b, ty, bits.wrapping_neg());

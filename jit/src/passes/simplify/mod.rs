@@ -5,6 +5,7 @@
 
 mod bools;
 mod convert;
+mod division;
 mod float;
 mod fold;
 mod int;

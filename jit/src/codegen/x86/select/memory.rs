@@ -418,6 +418,10 @@ impl Selector<'_> {
         let Imm::Atomic(info) = data.imm else { wrong_imm(&data.imm) };
         let ty = self.arg_type(inst, 1);
         let (address, value) = (self.get(data.args[0]), self.get(data.args[1]));
+        let update_where = match info.order {
+            MemOrder::Relaxed => AtomicUpdate::OnlyWhere,
+            MemOrder::Acquire | MemOrder::Release | MemOrder::AcqRel | MemOrder::SeqCst => AtomicUpdate::Where,
+        };
         let update = match info.op {
             AtomicOp::Xchg => {
                 let old = self.exchange(ty, t::XCHG, t::XCHG8, address, value);
@@ -435,10 +439,10 @@ impl Selector<'_> {
             AtomicOp::And => AtomicUpdate::By(t::AND),
             AtomicOp::Or => AtomicUpdate::By(t::OR),
             AtomicOp::Xor => AtomicUpdate::By(t::XOR),
-            AtomicOp::Smin => AtomicUpdate::Where(Cond::Greater),
-            AtomicOp::Smax => AtomicUpdate::Where(Cond::Less),
-            AtomicOp::Umin => AtomicUpdate::Where(Cond::Above),
-            AtomicOp::Umax => AtomicUpdate::Where(Cond::Below),
+            AtomicOp::Smin => update_where(Cond::Greater),
+            AtomicOp::Smax => update_where(Cond::Less),
+            AtomicOp::Umin => update_where(Cond::Above),
+            AtomicOp::Umax => update_where(Cond::Below),
             AtomicOp::Mul | AtomicOp::Fadd | AtomicOp::Fmul | AtomicOp::Fmin | AtomicOp::Fmax => {
                 unreachable!("broken invariant: atomic {:?} in a legal function", info.op)
             }
