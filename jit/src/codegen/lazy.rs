@@ -2,8 +2,8 @@
 //!
 //! Launches whose rows are whole packs run a function that was compiled with the program. All other launches come here:
 //!
-//! - if the rows are too short for packs of the kernel's width but are whole packs of fewer lanes, they run a function for such
-//!   packs;
+//! - if packs of fewer lanes take less time for such rows, whole ones or with few idle lanes, they run a function for these packs
+//!   (`short_packs`);
 //! - if work-groups have several rows that are not whole packs, and the kernel can observe sub-groups, they run a function that takes
 //!   a work-group as one row;
 //! - otherwise they run the function that takes any work-group.
@@ -18,6 +18,7 @@
 
 #![allow(unsafe_code, reason = "entries get their data through a pointer")]
 
+use std::iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -40,10 +41,25 @@ pub(super) struct LazyKernel {
     data: Arc<ProgramData>,
     general: OnceLock<Result<PlacedCode, BuildError>>,
     one_row: OnceLock<Result<PlacedCode, BuildError>>,
-    /// By the binary logarithm of the number of lanes.
-    narrower: [OnceLock<Option<(PlacedCode, Resources)>>; WIDTHS],
+    /// By [`ShortPacks::index`].
+    narrower: [OnceLock<Option<(PlacedCode, Resources)>>; 2 * WIDTHS],
     /// How long the general function has run for rows that have no function of their own yet, in ns.
-    without_own: [AtomicU64; WIDTHS],
+    without_own: [AtomicU64; 2 * WIDTHS],
+}
+
+/// The packs of short rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShortPacks {
+    /// Lanes of a pack, fewer than the kernel's own width.
+    pub(crate) lanes: u32,
+    /// Whether all rows are whole packs; otherwise the last pack of each row has idle lanes.
+    pub(crate) whole: bool,
+}
+
+impl ShortPacks {
+    fn index(self) -> usize {
+        self.lanes.trailing_zeros() as usize + if self.whole { 0 } else { WIDTHS }
+    }
 }
 
 /// Widths from 1 to 16 lanes.
@@ -87,14 +103,14 @@ impl LazyKernel {
         self.compile(what, &legal)
     }
 
-    /// The function for packs of `lanes` lanes and the resources it needs, if such a function exists.
-    fn narrower(&self, lanes: u32) -> Option<(GroupRunFn, Resources)> {
-        let made = self.narrower.get(lanes.trailing_zeros() as usize)?.get_or_init(|| {
-            let made = guarded(PANIC, || self.source.narrower(lanes)).and_then(|made| {
+    /// The function for such packs and the resources it needs, if there is one.
+    fn narrower(&self, packs: ShortPacks) -> Option<(GroupRunFn, Resources)> {
+        let made = self.narrower.get(packs.index())?.get_or_init(|| {
+            let made = guarded(PANIC, || self.source.narrower(packs)).and_then(|made| {
                 made.map(|(legal, needs)| Ok((self.compile("short rows", &legal)?, needs))).transpose()
             });
             made.unwrap_or_else(|error| {
-                tracing::debug!(kernel = self.name, lanes, "no function for short rows: {error}");
+                tracing::debug!(kernel = self.name, packs.lanes, "no function for short rows: {error}");
                 None
             })
         });
@@ -113,18 +129,18 @@ impl LazyKernel {
         made.map_err(|error| error.in_kernel(&self.name))
     }
 
-    /// The number of lanes of the packs that the rows of a launch should have, if that is not the kernel's width.
-    fn short_lanes(&self, context: &WgContext) -> Option<u32> {
+    /// The packs that the rows of a launch should have, if they are not the kernel's own.
+    fn short_packs(&self, context: &WgContext) -> Option<ShortPacks> {
         if self.source.resources().packs_of_groups {
             return None;
         }
-        narrower_lanes(self.source.resources().width, context.local_size[0], context.global_offset[0])
+        short_packs(self.source.resources().width, context.local_size[0], context.global_offset[0])
     }
 
-    /// Whether packs of so many lanes should have their own function now. In debug builds they always should, so that tests, which launch
+    /// Whether such packs should have their own function now. In debug builds they always should, so that tests, which launch
     /// kernels with many sizes, run all functions.
-    fn has_own(&self, lanes: u32) -> bool {
-        let index = lanes.trailing_zeros() as usize;
+    fn has_own(&self, packs: ShortPacks) -> bool {
+        let index = packs.index();
         let is_made = |own: &OnceLock<_>| own.get().is_some();
         cfg!(debug_assertions)
             || self.narrower.get(index).is_some_and(is_made)
@@ -132,32 +148,54 @@ impl LazyKernel {
             || self.without_own.get(index).is_none_or(|time| time.load(Ordering::Relaxed) >= WORTH_COMPILING_NS)
     }
 
-    /// Records that the general function has run for rows whose packs should have so many lanes.
-    fn ran_without_own(&self, lanes: u32, began: Instant) {
-        if let Some(time) = self.without_own.get(lanes.trailing_zeros() as usize) {
+    /// Records that the general function has run for rows that should have such packs.
+    fn ran_without_own(&self, packs: ShortPacks, began: Instant) {
+        if let Some(time) = self.without_own.get(packs.index()) {
             time.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
         }
     }
 
-    /// A function for packs of so many lanes that serves the first groups of a row, and the number of those groups, counted from the
-    /// row's start.
-    fn for_short_rows(&self, context: &WgContext, lanes: u32) -> Option<(GroupRunFn, u64)> {
-        let (run, needs) = self.narrower(lanes)?;
-        let groups = needs.packed_groups(context.global_size, context.global_offset, context.local_size);
+    /// A function for such packs that serves the first groups of a row, and the number of those groups, counted from the row's start.
+    fn for_short_rows(&self, context: &WgContext, packs: ShortPacks) -> Option<(GroupRunFn, u64)> {
+        let (run, needs) = self.narrower(packs)?;
+        let groups = if packs.whole {
+            needs.packed_groups(context.global_size, context.global_offset, context.local_size)
+        } else {
+            u64::MAX
+        };
         let fits = needs.scratch_bytes_for(context.local_size).is_some_and(|bytes| bytes <= context.scratch_bytes)
             && needs.local_bytes <= self.source.resources().local_bytes;
         (groups > 0 && fits).then_some((run, groups))
     }
 }
 
-/// The number of lanes that packs of a short row should have instead of `width`. Worthwhile if all rows have this length, and
-/// packs of the full width would be half empty, or packs of half the width would be full.
-fn narrower_lanes(width: u32, row: u64, offset: u64) -> Option<u32> {
-    let most = 1u64 << row.trailing_zeros().min(offset.trailing_zeros()).min(width.trailing_zeros());
-    let width = u64::from(width);
-    let lanes_used = row as f64 / row.next_multiple_of(width) as f64;
-    let worth = row > 0 && most < width && (2 * most == width || lanes_used <= 0.5);
-    worth.then(|| u32::try_from(most).unwrap_or(1))
+/// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest.
+const OF_ANY_PACK: f64 = 0.3;
+
+/// How much longer packs take whose function has masks, because rows are not whole packs.
+const MASKED: f64 = 1.15;
+
+/// How much of the time of the kernel's own packs others may take to be worth a function.
+const WORTHWHILE: f64 = 0.9;
+
+/// The packs that rows of `row` work-items should have instead of those of `width` lanes, if other ones take clearly less time: either as
+/// many lanes as divide the row and its global offset, or fewer lanes of which some are idle.
+fn short_packs(width: u32, row: u64, offset: u64) -> Option<ShortPacks> {
+    let time = |lanes: u32, masked: f64| {
+        let pack = OF_ANY_PACK + (1.0 - OF_ANY_PACK) * f64::from(lanes) / f64::from(width);
+        masked * pack * row.div_ceil(lanes.into()) as f64
+    };
+    let most = width.trailing_zeros().min(row.trailing_zeros()).min(offset.trailing_zeros());
+    // Rows of whole packs are for the code without masks.
+    if row == 0 || most == width.trailing_zeros() {
+        return None;
+    }
+    let whole = ShortPacks { lanes: 1 << most, whole: true };
+    let partial = (1..width.trailing_zeros()).map(|power| ShortPacks { lanes: 1 << power, whole: false });
+    let candidates =
+        iter::once((whole, time(whole.lanes, 1.0))).chain(partial.map(|packs| (packs, time(packs.lanes, MASKED))));
+    let (best, least) = candidates.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (least < WORTHWHILE * time(width, MASKED)).then_some(best)
 }
 
 /// The entry of every kernel with lazily compiled functions.
@@ -169,9 +207,9 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
     // long as the program.
     let (context, lazy) = unsafe { (&*ctx, &*(*ctx).entry_data.cast::<LazyKernel>()) };
     let (mut first, mut left) = (first_group, group_count);
-    let lanes = lazy.short_lanes(context);
-    let own = lanes.filter(|lanes| lazy.has_own(*lanes));
-    if let Some((run, groups)) = own.and_then(|lanes| lazy.for_short_rows(context, lanes)) {
+    let packs = lazy.short_packs(context);
+    let own = packs.filter(|packs| lazy.has_own(*packs));
+    if let Some((run, groups)) = own.and_then(|packs| lazy.for_short_rows(context, packs)) {
         let count = groups.saturating_sub(first).min(left);
         if count > 0 {
             // SAFETY: the function takes these groups, and the scratch memory is large enough for it; its other requirements are
@@ -187,11 +225,11 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
     }
     match lazy.general(context) {
         Ok(run) => {
-            let began = lanes.filter(|_| own.is_none()).map(|lanes| (lanes, Instant::now()));
+            let began = packs.filter(|_| own.is_none()).map(|packs| (packs, Instant::now()));
             // SAFETY: the general function has the same requirements as this one. The context contains the runtime's callbacks.
             unsafe { ((*context.callbacks).enter)(run, ctx, args, first, left) };
-            if let Some((lanes, began)) = began {
-                lazy.ran_without_own(lanes, began);
+            if let Some((packs, began)) = began {
+                lazy.ran_without_own(packs, began);
             }
         }
         Err(error) => {
@@ -204,20 +242,24 @@ pub(super) unsafe extern "C" fn enter(ctx: *const WgContext, args: *const u8, fi
 
 #[cfg(test)]
 mod tests {
-    use super::narrower_lanes;
+    use super::{ShortPacks, short_packs};
 
     #[test]
     fn short_rows_get_narrower_packs() {
-        let lanes = |width, row| narrower_lanes(width, row, 0);
-        assert_eq!(lanes(16, 8), Some(8));
-        assert_eq!(lanes(16, 24), Some(8), "half a pack");
-        assert_eq!(lanes(16, 4), Some(4));
-        assert_eq!(lanes(16, 1), Some(1));
-        assert_eq!(lanes(8, 3), Some(1), "most lanes would be idle");
-        assert_eq!(lanes(16, 100), None, "a tail is cheaper than small packs");
-        assert_eq!(lanes(8, 6), None);
-        assert_eq!(lanes(8, 64), None, "whole packs: ids are out of bounds");
-        assert_eq!(narrower_lanes(16, 8, 4), Some(4));
-        assert_eq!(narrower_lanes(16, 0, 0), None);
+        let packs = |width, row| short_packs(width, row, 0);
+        let whole = |lanes| Some(ShortPacks { lanes, whole: true });
+        let partial = |lanes| Some(ShortPacks { lanes, whole: false });
+        assert_eq!(packs(16, 8), whole(8));
+        assert_eq!(packs(16, 24), whole(8), "half a pack");
+        assert_eq!(packs(16, 4), whole(4));
+        assert_eq!(packs(16, 1), whole(1));
+        assert_eq!(packs(8, 3), partial(4), "one pack with one idle lane");
+        assert_eq!(packs(32, 14), partial(16), "seven packs of two lanes would take longer");
+        assert_eq!(packs(16, 14), None);
+        assert_eq!(packs(16, 100), None, "a tail is cheaper than small packs");
+        assert_eq!(packs(8, 6), None);
+        assert_eq!(packs(8, 64), None, "whole packs: ids are out of bounds");
+        assert_eq!(short_packs(16, 8, 4), partial(8), "packs do not begin at multiples of eight");
+        assert_eq!(short_packs(16, 0, 0), None);
     }
 }

@@ -42,6 +42,7 @@ use clift_kir::{Func, Function, Module, Opcode};
 use super::BuildError;
 use super::target::caps::VectorCaps;
 use data::{PlacedFunction, ProgramData};
+pub(crate) use lazy::ShortPacks;
 
 /// A kernel to be compiled by a backend.
 #[derive(Debug)]
@@ -87,12 +88,12 @@ pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
     /// As [`LazySource::general`].
     fn one_row(&self) -> Result<Function, BuildError>;
 
-    /// A function for groups whose rows are whole packs of `lanes` lanes, at stage *legal*, and the resources it needs. `None` if
+    /// A function for groups with such packs, at stage *legal*, and the resources it needs. `None` if
     /// the kernel can observe the number of lanes per pack.
     ///
     /// # Errors
     /// As [`LazySource::general`]; also [`BuildError::Limit`] when the function would need too much memory.
-    fn narrower(&self, lanes: u32) -> Result<Option<(Function, Resources)>, BuildError>;
+    fn narrower(&self, packs: ShortPacks) -> Result<Option<(Function, Resources)>, BuildError>;
 }
 
 /// The executable form of a program's kernels.

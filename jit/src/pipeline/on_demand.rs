@@ -14,7 +14,7 @@ use super::module::{expand_images, finish_canonical, insert_constants};
 use super::observer::StageObserver;
 use crate::builtins::image;
 use crate::codegen::data::ProgramData;
-use crate::codegen::{AcceptedStage, Backend, LazySource};
+use crate::codegen::{AcceptedStage, Backend, LazySource, ShortPacks};
 use crate::guard::guarded;
 use crate::specialize::{LaneChoice, LaunchFacts, LaunchForm, Specialization};
 use crate::spmd::GroupFunction;
@@ -75,9 +75,10 @@ impl LazySource for LazyKernelSource {
         self.to_legal(self.one_row.as_ref().unwrap_or(&self.general))
     }
 
-    fn narrower(&self, lanes: u32) -> Result<Option<(Function, Resources)>, BuildError> {
+    fn narrower(&self, packs: ShortPacks) -> Result<Option<(Function, Resources)>, BuildError> {
         let kernel = &self.module.kernels[self.kernel];
-        let made = spmd::narrower(&self.module, kernel, &self.options, &self.caps().machine(), lanes)?;
+        let machine = self.caps().machine();
+        let made = spmd::narrower(&self.module, kernel, &self.options, &machine, packs.lanes, packs.whole)?;
         made.map(|made| Ok((self.to_legal(&made)?, made.resources))).transpose()
     }
 }

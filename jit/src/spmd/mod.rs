@@ -107,8 +107,8 @@ pub fn group_functions(
     make(module, kernel, options, machine, regions::Growth::default())
 }
 
-/// A group function for work-groups whose rows are whole packs of `lanes` lanes, fewer than the kernel's own width: for launches
-/// with short rows. `None` if the kernel can observe the width of a pack.
+/// A group function with packs of `lanes` lanes, fewer than the kernel's own width: for launches with short rows, which are whole packs
+/// or, unless `whole`, may have idle lanes. `None` if the kernel can observe the width of a pack.
 ///
 /// # Errors
 /// As [`group_functions`].
@@ -118,6 +118,7 @@ pub fn narrower(
     options: &Options,
     machine: &Machine,
     lanes: u32,
+    whole: bool,
 ) -> Result<Option<GroupFunction>, BuildError> {
     let func = &module.funcs[kernel.func];
     if observes_sub_groups(func) {
@@ -126,10 +127,11 @@ pub fn narrower(
     let maker = Maker { module, kernel, options, machine, groups: false, growth: regions::Growth::default() };
     let options = Options { width: Some(lanes), ..options.clone() };
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
-        Width::Packs(lanes, normal, versions, _) => {
+        Width::Packs(lanes, normal, versions, _) if whole => {
             let (made, _) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
             maker.several_rows(made, lanes, machine)?.0
         }
+        Width::Packs(lanes, normal, ..) => maker.packs(&normal, lanes, Rows::Any)?.0,
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
     Ok(Some(made))

@@ -41,9 +41,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let kept = if n + 1 == ty.elem.bits().into() { WrapFlags::NO_UNSIGNED } else { WrapFlags::all() };
             b.int2_wrap(Opcode::Shl, x, count, data.imm.wrap() & kept)
         }),
-        Opcode::Udiv if power_of_two(right).is_some() => {
-            power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty))
-        }
+        Opcode::Udiv if power_of_two(right).is_some() => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
         Opcode::Urem if power_of_two(right).is_some() => {
             let mask = splat(b, ty, right.unwrap_or(1) - 1);
             Some(b.int2(Opcode::And, x, mask))
