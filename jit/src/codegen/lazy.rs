@@ -4,6 +4,7 @@
 //!
 //! - if packs of fewer lanes take less time for such rows, whole ones or with few idle lanes, they run a function for these packs
 //!   (`short_packs`);
+//! - if it is faster to execute several rows at once, they run a function for that;
 //! - if work-groups have several rows that are not whole packs, and the kernel can observe sub-groups, they run a function that takes
 //!   a work-group as one row;
 //! - otherwise they run the function that takes any work-group.
@@ -50,7 +51,7 @@ pub(super) struct LazyKernel {
 /// The packs of short rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShortPacks {
-    /// Lanes of a pack, fewer than the kernel's own width.
+    /// Lanes of a pack. The kernel's own number: several rows at once, if that is faster.
     pub(crate) lanes: u32,
     /// Whether all rows are whole packs; otherwise the last pack of each row has idle lanes.
     pub(crate) whole: bool,
@@ -62,8 +63,8 @@ impl ShortPacks {
     }
 }
 
-/// Widths from 1 to 16 lanes.
-const WIDTHS: usize = 5;
+/// Widths from 1 to 64 lanes.
+const WIDTHS: usize = 7;
 
 /// Number of functions for short rows that a kernel gets when it first needs them.
 const AT_ONCE: usize = 2;
@@ -134,7 +135,11 @@ impl LazyKernel {
         if self.source.resources().packs_of_groups {
             return None;
         }
-        short_packs(self.source.resources().width, context.local_size[0], context.global_offset[0])
+        let own = self.source.resources().width;
+        let short = short_packs(own, context.local_size[0], context.global_offset[0]);
+        // Several rows at once, if those are not whole packs.
+        let rows = || (context.local_size[1] > 1).then_some(ShortPacks { lanes: own, whole: false });
+        short.or_else(rows)
     }
 
     /// Whether such packs should have their own function now. In debug builds they always should, so that tests, which launch
@@ -170,10 +175,10 @@ impl LazyKernel {
 }
 
 /// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest.
-const OF_ANY_PACK: f64 = 0.3;
+const OF_ANY_PACK: f64 = 0.2;
 
 /// How much longer packs take whose function has masks, because rows are not whole packs.
-const MASKED: f64 = 1.15;
+const MASKED: f64 = 1.35;
 
 /// How much of the time of the kernel's own packs others may take to be worth a function.
 const WORTHWHILE: f64 = 0.9;
@@ -257,7 +262,7 @@ mod tests {
         assert_eq!(packs(32, 14), partial(16), "seven packs of two lanes would take longer");
         assert_eq!(packs(16, 14), None);
         assert_eq!(packs(16, 100), None, "a tail is cheaper than small packs");
-        assert_eq!(packs(8, 6), None);
+        assert_eq!(packs(8, 6), whole(2));
         assert_eq!(packs(8, 64), None, "whole packs: ids are out of bounds");
         assert_eq!(short_packs(16, 8, 4), partial(8), "packs do not begin at multiples of eight");
         assert_eq!(short_packs(16, 0, 0), None);

@@ -78,7 +78,11 @@ impl LazySource for LazyKernelSource {
     fn narrower(&self, packs: ShortPacks) -> Result<Option<(Function, Resources)>, BuildError> {
         let kernel = &self.module.kernels[self.kernel];
         let machine = self.caps().machine();
-        let made = spmd::narrower(&self.module, kernel, &self.options, &machine, packs.lanes, packs.whole)?;
+        let made = if packs.lanes == self.resources.width {
+            spmd::general_of_rows(&self.module, kernel, &self.options, &machine, packs.lanes)?
+        } else {
+            spmd::narrower(&self.module, kernel, &self.options, &machine, packs.lanes, packs.whole)?
+        };
         made.map(|made| Ok((self.to_legal(&made)?, made.resources))).transpose()
     }
 }

@@ -129,12 +129,40 @@ pub fn narrower(
     let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
         Width::Packs(lanes, normal, versions, _) if whole => {
             let (made, _) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
-            maker.several_rows(made, lanes, machine)?.0
+            maker.several_rows(made, lanes, true, machine)?.0
         }
-        Width::Packs(lanes, normal, ..) => maker.packs(&normal, lanes, Rows::Any)?.0,
+        Width::Packs(lanes, normal, ..) => {
+            let (made, _) = maker.packs(&normal, lanes, Rows::Any)?;
+            maker.several_rows(made, lanes, false, machine)?.0
+        }
         Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
     };
     Ok(Some(made))
+}
+
+/// The group function of a kernel for any work-group, with `lanes` lanes, that executes several rows at once. `None` if that is not faster.
+///
+/// # Errors
+/// As [`group_functions`].
+pub fn general_of_rows(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    machine: &Machine,
+    lanes: u32,
+) -> Result<Option<GroupFunction>, BuildError> {
+    let func = &module.funcs[kernel.func];
+    let maker = Maker { module, kernel, options, machine, groups: false, growth: regions::Growth::default() };
+    if observes_sub_groups(func) || !uses_other_dimensions(func) {
+        return Ok(None);
+    }
+    let options = Options { width: Some(lanes), ..options.clone() };
+    let Width::Packs(lanes, normal, ..) = Width::choose(func, RowLengths::of(kernel), &options, machine) else {
+        return Ok(None);
+    };
+    let (made, _) = maker.packs(&normal, lanes, Rows::Any)?;
+    let (made, rows) = maker.several_rows(made, lanes, false, machine)?;
+    Ok(rows.map(|_| made))
 }
 
 /// Launches of a kernel with x and another dimension exchanged, if those are faster: work-items that are neighbours along that
@@ -189,7 +217,7 @@ fn make(
     };
     let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
-    let (packed, rows) = maker.several_rows(packed, lanes, machine)?;
+    let (packed, rows) = maker.several_rows(packed, lanes, true, machine)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
@@ -314,18 +342,20 @@ impl Maker<'_> {
         Ok((made, VectorizationReport { regions, groups: self.groups, ..report }))
     }
 
-    /// The function with several rows of packs at once and their number, if that is faster.
+    /// The function with several rows of packs at once and their number, if that is faster. Unless `whole`, the last pack of each row may
+    /// have idle lanes, the same ones in all rows.
     fn several_rows(
         &self,
         made: GroupFunction,
         lanes: u32,
+        whole: bool,
         machine: &Machine,
     ) -> Result<(GroupFunction, Option<u32>), BuildError> {
         let Some((rows, widened)) = made.widened.as_ref().and_then(|widened| self.rows_at_once(widened, machine))
         else {
             return Ok((made, None));
         };
-        let packing = Packing { lanes, whole: true, groups: false, one_row: false, rows };
+        let packing = Packing { lanes, whole, groups: false, one_row: false, rows };
         let regions = regions::Regions::new(&widened, self.growth);
         if !regions.lockstep {
             return Ok((made, None));

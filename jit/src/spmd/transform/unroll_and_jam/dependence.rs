@@ -2,6 +2,7 @@
 
 use clift_kir::analysis::{Cfg, DomTree};
 use clift_kir::dfg::ValueDef;
+use clift_kir::ops::QueryOp;
 use clift_kir::{Block, Effects, Function, Imm, Inst, IntCond, MemInfo, Opcode, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
@@ -34,6 +35,8 @@ fn times(func: &Function, inst: Inst) -> Option<Times> {
         }
         Class::SlotAddr => Some(Times::Each),
         Class::Query(_) if row_step(func, inst).is_some() => Some(Times::Each),
+        // Packs at the end of a row have the same idle lanes in all rows.
+        Class::Query(QueryOp::SubGroupSize) => Some(Times::Once),
         Class::Query(query) => (!depends_on_order(query)).then_some(Times::Once),
         Class::Load if volatile => Some(Times::Each),
         Class::Load => Some(Times::ByOperands),
