@@ -280,6 +280,11 @@ fn search(dims: u32, global_size: [u64; 3], limits: &LocalSizeLimits) -> [u64; 3
             None if d == 0 && dims > 1 && rows > 1 => (COMFORTABLE_ITEMS / rows).max(limits.preferred_multiple),
             None => SEARCH_MAX,
         };
+        // Where all of these would be shorter than a pack, as for 998 = 2 * 499, longer rows are better.
+        let fills_pack = |size: &u64| *size >= limits.preferred_multiple.min(global_size[d]);
+        let shortest = || divisors(global_size[d], SEARCH_MAX).filter(fills_pack).min();
+        let longest =
+            if d == 0 && tile.is_none() { shortest().map_or(longest, |size| size.max(longest)) } else { longest };
         let most = (limits.max_group_items / items).min(limits.max_item_sizes[d]).min(global_size[d]).min(longest);
         let mut best = (f64::INFINITY, 1);
         let mut consider = |size: u64| {
@@ -419,6 +424,8 @@ mod tests {
         assert_eq!(choose_local_size(2, [1920, 1080, 1], &limits(2, false)), [64, 4, 1]);
         assert_eq!(choose_local_size(2, [1024, 1024, 1], &limits(8, false)), [64, 4, 1]);
         assert_eq!(choose_local_size(2, [1024, 1023, 1], &limits(8, false)), [256, 1, 1]);
+        assert_eq!(choose_local_size(2, [998, 1000, 1], &limits(2, false))[0], 499, "not two");
+        assert_eq!(choose_local_size(2, [508, 508, 1], &limits(2, false))[0], 127, "not four");
         // A narrow image: x is limited, so y is larger.
         let [x, y, _] = choose_local_size(2, [4, 1024, 1], &limits(2, false));
         assert!(x == 4 && y >= 16, "{x} {y}");

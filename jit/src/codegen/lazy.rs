@@ -46,6 +46,9 @@ pub(super) struct LazyKernel {
     narrower: [OnceLock<Option<(PlacedCode, Resources)>>; 2 * WIDTHS],
     /// How long the general function has run for rows that have no function of their own yet, in ns.
     without_own: [AtomicU64; 2 * WIDTHS],
+    /// The latest result of [`short_packs`], which takes longer than a small group: the row in the low 32 bits, 8 bits each with the
+    /// trailing zeros of the offset and [`ShortPacks::index`] plus 2, or 1 for none.
+    latest: AtomicU64,
 }
 
 /// The packs of short rows.
@@ -60,6 +63,10 @@ pub(crate) struct ShortPacks {
 impl ShortPacks {
     fn index(self) -> usize {
         self.lanes.trailing_zeros() as usize + if self.whole { 0 } else { WIDTHS }
+    }
+
+    fn of_index(index: usize) -> ShortPacks {
+        ShortPacks { lanes: 1 << (index % WIDTHS), whole: index < WIDTHS }
     }
 }
 
@@ -82,8 +89,8 @@ impl LazyKernel {
     ) -> LazyKernel {
         let name = name.to_owned();
         let (general, one_row) = (OnceLock::new(), OnceLock::new());
-        let (narrower, without_own) = Default::default();
-        LazyKernel { backend, name, source, data, general, one_row, narrower, without_own }
+        let (narrower, without_own, latest) = Default::default();
+        LazyKernel { backend, name, source, data, general, one_row, narrower, without_own, latest }
     }
 
     /// The function for all groups of a launch that no other function takes.
@@ -136,7 +143,17 @@ impl LazyKernel {
             return None;
         }
         let own = self.source.resources().width;
-        let short = short_packs(own, context.local_size[0], context.global_offset[0]);
+        let (row, offset) = (context.local_size[0], context.global_offset[0]);
+        let key = row & u64::from(u32::MAX) | u64::from(offset.trailing_zeros()) << 32;
+        let latest = self.latest.load(Ordering::Relaxed);
+        let short = if latest << 24 == key << 24 && latest >> 40 > 0 && row <= u64::from(u32::MAX) {
+            (latest >> 40).checked_sub(2).map(|index| ShortPacks::of_index(index as usize))
+        } else {
+            let short = short_packs(own, row, offset);
+            let code = short.map_or(1, |packs| packs.index() as u64 + 2);
+            self.latest.store(key | code << 40, Ordering::Relaxed);
+            short
+        };
         // Several rows at once, if those are not whole packs.
         let rows = || (context.local_size[1] > 1).then_some(ShortPacks { lanes: own, whole: false });
         short.or_else(rows)
