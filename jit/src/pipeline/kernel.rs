@@ -10,7 +10,7 @@ use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
-use crate::specialize::{PacksOfGroups, Transposition};
+use crate::specialize::{Columns, PacksOfGroups, Transposition};
 use crate::spmd::PackCosts;
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
@@ -136,6 +136,20 @@ pub(super) fn gains_from_transposition(
     Exchange::ALL
         .into_iter()
         .find_map(|exchange| spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine))
+}
+
+/// How launches of a kernel may be transposed whose rows have one work-item.
+pub(super) fn columns(module: &Module, number: usize, needs: &KernelNeeds, options: &Options) -> Columns {
+    let kernel = &module.kernels[number];
+    let func = &module.funcs[kernel.func];
+    let is_column = |[x, y, z]: [u64; 3]| x == 1 && y.max(z) > 1;
+    let has_packs = needs.resources.width > 1 || kernel.required_local_size.is_some_and(is_column);
+    if !has_packs || !dimensions_matter(module, number, options) || calls_functions(func) {
+        return Columns::default();
+    }
+    let may = |exchange: &Exchange| spmd::transposed_items::is_possible(func, *exchange);
+    let coalesces = needs.resources.coalesced_row > 0;
+    Columns { exchanges: Exchange::ALL.into_iter().filter(may).collect(), coalesces }
 }
 
 /// Whether the work-groups of a kernel should be tiles where the driver chooses their size.

@@ -20,7 +20,7 @@ use crate::codegen::AcceptedStage;
 use crate::codegen::data::ProgramData;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
 use crate::specialize::{
-    DecidingConstants, LaunchConstants, LaunchFacts, PacksOfGroups, Specialization, Specializations,
+    Columns, DecidingConstants, LaunchConstants, LaunchFacts, PacksOfGroups, Specialization, Specializations,
 };
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::report::work;
@@ -93,6 +93,8 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             if let Some(how) = transposed {
                 observer.report_transposed(&desc.name, how);
             }
+            let columns =
+                if desc.is_child { Columns::default() } else { kernel::columns(&module, number, &needs, options) };
             let tiles = !desc.is_child && transposed.is_none() && kernel::gains_from_tiles(&module, number, options);
             let mut deciding = std::mem::take(&mut deciding[number]);
             if may_be_specialized(&desc, options) && options.width.is_none() && deciding.instructions > 0 {
@@ -103,6 +105,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let is_special = accesses.is_some()
                 || by_groups == PacksOfGroups::Always
                 || transposed.is_some()
+                || !columns.exchanges.is_empty()
                 || promoted.is_some()
                 || !deciding.is_empty();
             let specializations = is_special.then(|| {
@@ -110,7 +113,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 let lanes = Lanes { usual: needs.resources.width, rejected: rejected_lanes };
                 let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, lanes);
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
-                Arc::new(Specializations::new(images, usual, by_groups, transposed, deciding, make))
+                Arc::new(Specializations::new(images, usual, by_groups, transposed, columns, deciding, make))
             });
             let func = &module.funcs[module.kernels[number].func];
             let is_counted = describes_kernels() && func.stage == Stage::Canonical;

@@ -9,7 +9,7 @@
 //! - Launches that repeat with the same sizes and integers get code in which these are constants, or with another number of lanes,
 //!   if the application's launches show that it is faster ([`Specializations::with_constants`]). Who launches the kernel decides that; nothing waits for such code.
 //! - Launches of kernels that access memory contiguously along y or z only are transposed: the runtime exchanges x and that
-//!   dimension, and so does the code.
+//!   dimension, and so does the code. So are launches whose work-groups are columns, with one work-item along x.
 //!
 //! A program that goes through many formats and samplers does not keep the code for all of them ([`MAX_KEPT`]).
 //!
@@ -27,6 +27,7 @@ use clift_include::exchange::Exchange;
 use clift_include::image::ArgFact;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 pub use self::constants::{ArgPlace, DecidingConstants, LaunchConstants};
 use super::builtins::image::Facts;
@@ -111,6 +112,8 @@ pub struct Specializations {
     by_groups: PacksOfGroups,
     /// How launches are transposed, if the kernel is faster then.
     transposed: Option<Transposition>,
+    /// How launches with rows of one work-item may be transposed.
+    columns: Columns,
     /// What decides how the code could be.
     deciding: DecidingConstants,
     codes: Mutex<Codes>,
@@ -193,6 +196,25 @@ impl Transposition {
 /// The shortest rows of transposed launches.
 const SHORT_ROW: u64 = 4;
 
+/// How launches are transposed whose rows have one work-item, so that packs would have one active lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Columns {
+    /// The dimensions that may be exchanged with x.
+    pub(crate) exchanges: SmallVec<[Exchange; 2]>,
+    /// Whether work-groups may be coalesced along x.
+    pub(crate) coalesces: bool,
+}
+
+impl Columns {
+    /// The dimension that is exchanged with x in a launch with these sizes, if that helps: the longest one of a work-group.
+    fn exchange(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> Option<Exchange> {
+        let is_column = local_size[0] == 1 && !(self.coalesces && num_groups[0] >= SHORT_ROW);
+        let length = |exchange: &Exchange| local_size[usize::from(exchange.dimension())];
+        let longest = self.exchanges.iter().copied().max_by_key(length).filter(|_| is_column)?;
+        (length(&longest) >= SHORT_ROW).then_some(longest)
+    }
+}
+
 /// With fewer groups in a row, one work-item after the other is faster than a pack of groups.
 const LEAST_GROUPS: u64 = 6;
 
@@ -203,6 +225,7 @@ impl Specializations {
         code: Specialization,
         by_groups: PacksOfGroups,
         transposed: Option<Transposition>,
+        columns: Columns,
         deciding: DecidingConstants,
         specialize: SpecializeFn,
     ) -> Specializations {
@@ -211,7 +234,7 @@ impl Specializations {
         let codes =
             usual.map(|images| (key(images), (0, Arc::new(LazySpecialization::from(Ok(code)))))).into_iter().collect();
         let codes = Mutex::new(Codes { kept: codes, uses: 0 });
-        Specializations { specialize, by_images, by_groups, transposed, deciding, codes }
+        Specializations { specialize, by_images, by_groups, transposed, columns, deciding, codes }
     }
 
     /// As [`Specializations::get`], but `None` if code would have to be compiled first.
@@ -248,7 +271,10 @@ impl Specializations {
         }
         match self.transposed {
             Some(how) if how.gains(local_size, num_groups) => LaunchForm::Transposed(how.exchange),
-            Some(_) | None => LaunchForm::AsGiven,
+            Some(_) | None => match self.columns.exchange(local_size, num_groups) {
+                Some(exchange) => LaunchForm::Transposed(exchange),
+                None => LaunchForm::AsGiven,
+            },
         }
     }
 
@@ -371,6 +397,19 @@ mod tests {
 
     use super::*;
 
+    /// Rows of one work-item become rows along the longest dimension of a work-group.
+    #[test]
+    fn columns_are_transposed() {
+        let columns = |coalesces| Columns { exchanges: Exchange::ALL.into_iter().collect(), coalesces };
+        let exchange = |coalesces, local, groups| columns(coalesces).exchange(local, groups);
+        assert_eq!(exchange(false, [1, 8, 16], [16, 4, 4]), Some(Exchange::Z));
+        assert_eq!(exchange(false, [1, 64, 1], [16, 4, 1]), Some(Exchange::Y));
+        assert_eq!(exchange(true, [1, 64, 1], [16, 4, 1]), None, "rows of coalesced groups");
+        assert_eq!(exchange(true, [1, 64, 1], [1, 4, 1]), Some(Exchange::Y));
+        assert_eq!(exchange(false, [2, 64, 1], [1, 4, 1]), None);
+        assert_eq!(exchange(false, [1, 2, 1], [1, 4, 1]), None);
+    }
+
     /// Of many specializations only some are kept, among them those in use; the others are compiled again.
     #[test]
     fn few_are_kept() {
@@ -391,6 +430,7 @@ mod tests {
             code(),
             PacksOfGroups::Never,
             None,
+            Columns::default(),
             DecidingConstants::default(),
             Box::new(specialize),
         );

@@ -354,12 +354,13 @@ impl<'a> WidthCandidate<'a> {
         let (single, _) = one_lane::with_loops(func, &Globals::new(), options, self.machine);
         let OneLane { func: single, several } = single?;
         let single = normalize::run(&single)?.with_several(several);
+        let mut long: FxHashSet<Block> =
+            single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
         // Loops beside those of which several iterations are executed at once are as long: that says nothing of how often they run.
-        let rests = |normal: &NormalForm| normal.several.values().map(|several| several.rest).collect::<Vec<Block>>();
-        let long: FxHashSet<Block> = [&single, self.whole()]
-            .into_iter()
-            .flat_map(|normal| rests(normal).into_iter().chain(innermost_of_unknown_length(normal)))
-            .collect();
+        // Copies that versions have made of a loop do not count, because only packs have them.
+        if !long.is_empty() {
+            long.extend(innermost_of_unknown_length(&single));
+        }
         let divergence = single.divergence(self.lanes, true);
         let single_costs = estimate_long(&single, &divergence, self.lanes, self.machine, &long);
         let packs = estimate_long(self.whole(), &self.divergence(), self.lanes, self.machine, &long);

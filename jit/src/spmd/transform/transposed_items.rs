@@ -19,37 +19,46 @@ use crate::spmd::class::{Class, class};
 
 /// Exchanges x and another dimension in a kernel that uses it, if it cannot observe an order of work-items.
 pub(crate) fn run(func: &Function, exchange: Exchange) -> Option<Function> {
+    if !is_possible(func, exchange) {
+        return None;
+    }
     let mut transposed = func.clone();
-    let mut uses_other = false;
     for &block in func.layout.blocks() {
         for &inst in func.layout.insts(block) {
             let data = func.dfg.inst(inst);
-            match class(data.op) {
-                Class::Query(query) if depends_on_order(query) => return None,
-                Class::Query(_) => {
-                    if let Imm::Dim(dim) = data.imm {
-                        uses_other |= dim == exchange.dimension();
-                        let imm = Imm::Dim(exchange.of(dim));
-                        transposed.dfg.replace_inst(inst, clift_kir::InstData { imm, ..data.clone() });
-                    }
-                }
-                Class::Collective | Class::NamedBarrier | Class::Yield | Class::Image => return None,
-                Class::Constant
-                | Class::Arg
-                | Class::ArgAddr
-                | Class::SlotAddr
-                | Class::GlobalAddr
-                | Class::InSpace
-                | Class::Cheap
-                | Class::Load
-                | Class::Plain
-                | Class::Barrier
-                | Class::Branch
-                | Class::End => {}
+            if let (Class::Query(_), Imm::Dim(dim)) = (class(data.op), &data.imm) {
+                let imm = Imm::Dim(exchange.of(*dim));
+                transposed.dfg.replace_inst(inst, clift_kir::InstData { imm, ..data.clone() });
             }
         }
     }
-    uses_other.then_some(transposed)
+    Some(transposed)
+}
+
+/// Whether a kernel uses a dimension and cannot observe an order of work-items.
+pub(crate) fn is_possible(func: &Function, exchange: Exchange) -> bool {
+    let mut uses_other = false;
+    for &inst in func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)) {
+        let data = func.dfg.inst(inst);
+        match class(data.op) {
+            Class::Query(query) if depends_on_order(query) => return false,
+            Class::Query(_) => uses_other |= data.imm == Imm::Dim(exchange.dimension()),
+            Class::Collective | Class::NamedBarrier | Class::Yield | Class::Image => return false,
+            Class::Constant
+            | Class::Arg
+            | Class::ArgAddr
+            | Class::SlotAddr
+            | Class::GlobalAddr
+            | Class::InSpace
+            | Class::Cheap
+            | Class::Load
+            | Class::Plain
+            | Class::Barrier
+            | Class::Branch
+            | Class::End => {}
+        }
+    }
+    uses_other
 }
 
 /// What a kernel demands of its transposed launches.
