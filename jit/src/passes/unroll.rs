@@ -6,7 +6,8 @@
 //!
 //! **Cost model.** The size of a loop is the number of its instructions, without constants and jumps; what folds in the copies
 //! counts only in the loop, not in the copies. An access to an image counts as the [`IMAGE_SIZE`] instructions that it becomes later. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
-//! proportion to what folds, but at most [`MAX_BOOST`] times as many; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
+//! proportion to what folds, but at most [`MAX_BOOST`] times as many; as many if the loop reads tables of constants, since what is
+//! computed from their elements folds, too, or is shared where elements are equal; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
 //! only by counters, so that these may become values. That they do not if other accesses in the loop would choose among too many
 //! elements ([`super::dynamic_elements`]).
 //!
@@ -134,6 +135,8 @@ struct LoopSize {
     copied: u64,
     /// Whether the loop accesses private variables at places that only counters decide, and they may become values.
     indexes_arrays: bool,
+    /// Whether the loop reads tables in constant variables at places that only counters decide.
+    reads_tables: bool,
     /// The barriers of all copies.
     barriers: u64,
     /// Whether it contains nothing that must not be copied.
@@ -144,7 +147,8 @@ impl LoopSize {
     /// Of a loop with the loops inside, by how many iterations each of these has in all.
     fn new(func: &Function, loops: &LoopForest, id: LoopId, iterations: &FxHashMap<LoopId, u64>) -> LoopSize {
         let data = loops.get(id);
-        let mut size = LoopSize { rolled: 0, copied: 0, indexes_arrays: false, barriers: 0, may_copy: true };
+        let mut size =
+            LoopSize { rolled: 0, copied: 0, indexes_arrays: false, reads_tables: false, barriers: 0, may_copy: true };
         // What folds in a copy: counters, and what is computed from them and constants, or loaded from tables with such indices.
         // `places` are addresses in private variables, `entries` those in constant ones.
         let mut folds: FxHashSet<Value> = iterations.keys().flat_map(|&id| counters(func, loops, id)).collect();
@@ -192,6 +196,7 @@ impl LoopSize {
                     && entries.contains(&data.args[0])
                 {
                     folds.insert(result);
+                    size.reads_tables = true;
                     continue;
                 }
                 if matches!(data.op, Opcode::Load | Opcode::Store)
@@ -222,7 +227,8 @@ impl LoopSize {
     }
 
     fn is_worth(&self) -> bool {
-        let boost = (self.rolled * 100 / self.copied.max(1)).clamp(100, 100 * MAX_BOOST);
+        let least = if self.reads_tables { MAX_BOOST } else { 1 };
+        let boost = (self.rolled * 100 / self.copied.max(1)).clamp(100 * least, 100 * MAX_BOOST);
         let limit = if self.indexes_arrays { MAX_ARRAY_COPIES } else { MAX_COPIES * boost / 100 };
         self.may_copy && self.barriers <= MAX_BARRIERS && self.copied <= limit
     }
