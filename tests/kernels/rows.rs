@@ -228,10 +228,35 @@ fn vectors<T: Element>(ty: &str, n: usize, of: impl Fn(i64) -> T + Clone + Send 
     if ty == "double" { case.needs(Need::Fp64) } else { case }
 }
 
+/// Groups of several rows of `width` work-items, each with a loop over what it shares with its column and its row.
+fn groups(width: usize) -> Case {
+    const HEIGHT: usize = 12;
+    const STEPS: usize = 9;
+    let a = |k: usize| element(k) as i32;
+    Case::new(
+        format!("rows::groups_of_{width}"),
+        "kernel void t(global int *out, global const int *a, int steps) {
+            int x = get_global_id(0), y = get_global_id(1), width = get_global_size(0), sum = get_local_id(1);
+            for (int k = 0; k < steps; k++) sum += a[x + k + y] * a[k + y * 2];
+            out[y * width + x] = sum;
+        }",
+    )
+    .range(&[width, HEIGHT], &[&[width, 4], &[width, 12], &[width, 1], &[width, 3]])
+    .stated_local()
+    .expect_in(move |launch, at| {
+        let local = launch.local.as_ref().expect("stated");
+        let (x, y) = (at % width, at / width);
+        (0..STEPS).fold((y % local[1]) as i32, |sum, k| sum.wrapping_add(a(x + k + y).wrapping_mul(a(k + y * 2))))
+    })
+    .input_n(width + STEPS + 2 * HEIGHT, a)
+    .value(STEPS as i32)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = vec![in_place(0), in_place(-5), pairs(), blocks("uint"), blocks("ulong")];
     cases.extend([1, 2, 3, 4, 5, 9, 15, 17, -1, -2, -3, -4, -7, -15, -17].map(overlapping));
     cases.extend([5, 16, 24, 48, 100, 240].map(flattened));
+    cases.extend([1, 2, 3, 5, 6, 7, 9, 11, 12, 14, 15, 17, 24, 31, 33, 50].map(groups));
     for n in [2, 4, 8, 16] {
         cases.push(vectors("int", n, |x| x as i32));
         cases.push(vectors("float", n, |x| (x % 1000) as f32));

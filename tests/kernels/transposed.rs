@@ -176,6 +176,35 @@ fn ordered() -> Case {
     .value(WIDTH as i32)
 }
 
+/// Work-groups of one column, which exchange values at a barrier.
+fn columns() -> Case {
+    const SIZES: [usize; 3] = [5, 16, 24];
+    Case::new(
+        "transposed::columns",
+        "kernel void t(global float *out, global const float *in, local float *shared) {
+            int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2), nz = get_global_size(2);
+            int here = get_local_id(1) * get_local_size(2) + get_local_id(2), last = get_local_size(1) * get_local_size(2) - 1;
+            int at = (x * (int)get_global_size(1) + y) * nz + z;
+            shared[here] = in[at];
+            barrier(CLK_LOCAL_MEM_FENCE);
+            out[at] = shared[last - here] * 2 + in[at] + get_group_id(0) * 3 + get_num_groups(0) + get_local_size(0);
+        }",
+    )
+    .range(&SIZES, &[&[1, 8, 8], &[1, 16, 1], &[1, 1, 24], &[1, 4, 3], &[1, 2, 12], &[1, 1, 1], &[1, 16, 24]])
+    .stated_local()
+    .expect_in(|launch, at| {
+        let local = launch.local.as_ref().expect("stated");
+        let (x, y, z) = (at / SIZES[2] / SIZES[1], at / SIZES[2] % SIZES[1], at % SIZES[2]);
+        let first = [y / local[1] * local[1], z / local[2] * local[2]];
+        let here = (y - first[0]) * local[2] + z - first[1];
+        let other = local[1] * local[2] - 1 - here;
+        let from = (x * SIZES[1] + first[0] + other / local[2]) * SIZES[2] + first[1] + other % local[2];
+        element(from) * 2.0 + element(at) + (x * 3 + SIZES[0] + 1) as f32
+    })
+    .input_n(SIZES.iter().product(), element)
+    .local_memory(|launch| launch.local.as_ref().map_or(1, |local| local.iter().product()) * 4)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
-    vec![ids(), planes_first(), rows_first(), tiles(), required_size(), ordered()]
+    vec![ids(), planes_first(), rows_first(), tiles(), required_size(), ordered(), columns()]
 }
