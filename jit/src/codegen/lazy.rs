@@ -191,8 +191,12 @@ impl LazyKernel {
     }
 }
 
-/// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest.
-const OF_ANY_PACK: f64 = 0.2;
+/// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest. Loops that wait for
+/// their own results take as long with any number of lanes.
+const OF_ANY_PACK: f64 = 0.5;
+
+/// The time of a pack with half of the lanes, which fills a register if the kernel's own packs fill two.
+const OF_HALF: f64 = 0.6;
 
 /// How much longer packs take whose function has masks, because rows are not whole packs.
 const MASKED: f64 = 1.35;
@@ -204,7 +208,8 @@ const WORTHWHILE: f64 = 0.9;
 /// many lanes as divide the row and its global offset, or fewer lanes of which some are idle.
 fn short_packs(width: u32, row: u64, offset: u64) -> Option<ShortPacks> {
     let time = |lanes: u32, masked: f64| {
-        let pack = OF_ANY_PACK + (1.0 - OF_ANY_PACK) * f64::from(lanes) / f64::from(width);
+        let part = OF_ANY_PACK + (1.0 - OF_ANY_PACK) * f64::from(lanes) / f64::from(width);
+        let pack = if 2 * lanes == width { OF_HALF } else { part };
         masked * pack * row.div_ceil(lanes.into()) as f64
     };
     let most = width.trailing_zeros().min(row.trailing_zeros()).min(offset.trailing_zeros());
@@ -278,8 +283,9 @@ mod tests {
         assert_eq!(packs(8, 3), partial(4), "one pack with one idle lane");
         assert_eq!(packs(32, 14), partial(16), "seven packs of two lanes would take longer");
         assert_eq!(packs(16, 14), None);
+        assert_eq!(packs(32, 40), None, "two packs of 32 rather than five of 8");
         assert_eq!(packs(16, 100), None, "a tail is cheaper than small packs");
-        assert_eq!(packs(8, 6), whole(2));
+        assert_eq!(packs(8, 6), None);
         assert_eq!(packs(8, 64), None, "whole packs: ids are out of bounds");
         assert_eq!(short_packs(16, 8, 4), partial(8), "packs do not begin at multiples of eight");
         assert_eq!(short_packs(16, 0, 0), None);
