@@ -30,11 +30,11 @@ fn number(layout: &Layout, field: Field, component: u32) -> u32 {
             let curve = layout.srgb && field.holds != Component::A;
             let value = if curve { srgb_from_linear(f64::from(float)) } else { f64::from(float) };
             // NaN gives 0.
-            (value * max).clamp(0.0, max).round_ties_even() as u32
+            scaled(value, max).clamp(0.0, max as f32).round_ties_even() as u32
         }
         Encoding::Snorm => {
             let max = f64::from(mask >> 1);
-            let number = (f64::from(float) * max).clamp(-max - 1.0, max).round_ties_even() as i32;
+            let number = scaled(float.into(), max).clamp(-max as f32 - 1.0, max as f32).round_ties_even() as i32;
             number as u32 & mask
         }
         Encoding::Sint => {
@@ -45,6 +45,12 @@ fn number(layout: &Layout, field: Field, component: u32) -> u32 {
         Encoding::Float if field.bits == 16 => f16::from_f32(float).to_bits().into(),
         Encoding::Float => component,
     }
+}
+
+/// A component times the number that represents 1, rounded as in kernels, which multiply floats: a product between two numbers
+/// goes to the even one.
+fn scaled(component: f64, max: f64) -> f32 {
+    component as f32 * max as f32
 }
 
 /// The sRGB curve; NaN gives 0.

@@ -530,3 +530,51 @@ fn every_type_and_its_sizes() {
         unsafe { release_mem_object(image) }.expect("released");
     }
 }
+
+/// `clEnqueueFillImage` encodes colours on the host, `write_imagef` in kernels: they round alike, also between two numbers.
+#[test]
+fn fills_and_writes_encode_colours_alike() {
+    let session = session();
+    let queue = session.queue();
+    let source = "kernel void t(write_only image2d_t image, global const float4 *colours) {
+        int x = get_global_id(0);
+        write_imagef(image, (int2)(x, 0), colours[x]);
+    }";
+    let (_program, kernel) = session.kernel(source, "", "t");
+    // Halves of the numbers of fields of all sizes, of both signs, and beyond 1.
+    let maxima = [3u32, 31, 63, 127, 255, 1023, 4095, 16383, 32767, 65535];
+    let half = |i: usize, c: usize| {
+        let max = maxima[i % maxima.len()];
+        let number = (spread(11, 4 * i + c) % u64::from(max + 2)) as f32 + 0.5;
+        let sign = if i % 3 == 2 { -1.0 } else { 1.0 };
+        sign * number / max as f32
+    };
+    let mut colours: Vec<[f32; 4]> = (0..200).map(|i| [0, 1, 2, 3].map(|c| half(i, c))).collect();
+    let values = buffer(colours.as_flattened_mut());
+    for (format, bytes, _) in formats() {
+        if [CL_sRGBA, SRGBX].contains(&format.0) {
+            continue; // the curve has an error of its own
+        }
+        let region = [colours.len(), 1, 1];
+        let mut got = [vec![0u8; colours.len() * bytes], vec![0u8; colours.len() * bytes]];
+        let [filled, written] = got.each_mut().map(|bytes| image(CL_MEM_OBJECT_IMAGE2D, format, region, 1, bytes));
+        for (x, colour) in colours.iter().enumerate() {
+            let (origin, region, colour) = ([x, 0, 0], [1, 1, 1], colour.as_ptr().cast());
+            let (origin, region): (*const usize, *const usize) = (origin.as_ptr(), region.as_ptr());
+            // SAFETY: the colour has four floats.
+            unsafe { cl3::command_queue::enqueue_fill_image(queue.get(), filled, colour, origin, region, 0, null()) }
+                .expect("a fill");
+        }
+        run(&queue, &kernel, &region[..1], |execute| {
+            // SAFETY: the arguments are the kernel's.
+            unsafe { execute.set_arg(&written).set_arg(&values) };
+        });
+        read_image(&queue, filled, region, &mut got[0]);
+        read_image(&queue, written, region, &mut got[1]);
+        for (x, colour) in colours.iter().enumerate() {
+            let [filled, written] = got.each_ref().map(|all| &all[x * bytes..][..bytes]);
+            assert_eq!(filled, written, "{format:x?} {colour:?}");
+        }
+        release([filled, written]);
+    }
+}
