@@ -1,14 +1,16 @@
 //! OpenCL C functions that producers leave as imports with mangled names although there are instructions for them.
 //!
 //! Some versions of clang's SPIR-V back end emit `_Z10atomic_incPU3AS1Vi` as an imported function, some versions of the
-//! SPIR-V-LLVM translator `_Z20dot_4x8packed_ss_intjj`. The table of known functions is here; other imports stay unresolved.
+//! SPIR-V-LLVM translator `_Z20dot_4x8packed_ss_intjj`, and compilers of other languages (Julia's) queries of work-items and
+//! barriers. The table of known functions is here; other imports stay unresolved.
 
 use clift_kir::{
     AtomicInfo, AtomicOp, BarrierInfo, Convert, MemOrder, MemScope, Opcode, Rounding, Space, SpaceSet, Type, Value,
 };
+use rspirv::spirv::BuiltIn;
 
 use super::lower::{FuncCx, Leaves, Val};
-use super::ops::{arith, image};
+use super::ops::{arith, built_in, image};
 use super::words::InstError;
 
 /// A function known by name.
@@ -25,8 +27,10 @@ pub(crate) enum BuiltinImport {
     Ordered(AtomicOp),
     /// Memory fences: `mem_fence`, `read_mem_fence`, `write_mem_fence`.
     Fence,
-    /// A sub-group barrier, with flags for the address spaces it orders.
-    SubGroupBarrier,
+    /// A barrier of the work-items in this scope, with flags for the address spaces it orders.
+    Barrier(MemScope),
+    /// A query of a work-item, such as `get_group_id`: the variable that SPIR-V has for it.
+    Query(BuiltIn),
     /// A generic pointer converted to this address space, null if it points to another one.
     ToSpace(Space),
     /// `get_fence`: the flags of the address space that a generic pointer points to.
@@ -46,7 +50,10 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
     match mangled {
         "_Z9mem_fencej" | "_Z14read_mem_fencej" | "_Z15write_mem_fencej" => return Some(BuiltinImport::Fence),
         "_Z17sub_group_barrierj" | "_Z17sub_group_barrierj12memory_scope" => {
-            return Some(BuiltinImport::SubGroupBarrier);
+            return Some(BuiltinImport::Barrier(MemScope::SubGroup));
+        }
+        "_Z7barrierj" | "_Z18work_group_barrierj" | "_Z18work_group_barrierj12memory_scope" => {
+            return Some(BuiltinImport::Barrier(MemScope::WorkGroup));
         }
         "__to_global" => return Some(BuiltinImport::ToSpace(Space::Global)),
         "__to_local" => return Some(BuiltinImport::ToSpace(Space::Local)),
@@ -68,6 +75,9 @@ pub(crate) fn find(mangled: &str) -> Option<BuiltinImport> {
             return Some(BuiltinImport::Image(image::ImageFunction::Write));
         }
         _ => {}
+    }
+    if let (Some(built_in), "j" | "v") = (built_in::of_function(name), parameters) {
+        return Some(BuiltinImport::Query(built_in));
     }
     if let Some(target) = name.strip_prefix("convert_") {
         return conversion(target, parameters);
@@ -179,14 +189,17 @@ pub(super) fn expand(
         cx.b.fence(AtomicInfo { op: AtomicOp::Xchg, order: MemOrder::AcqRel, scope: MemScope::Device });
         return Ok(Val::Leaves(Leaves::new()));
     }
-    if builtin == BuiltinImport::SubGroupBarrier {
+    if let (BuiltinImport::Query(built_in), Some(ty)) = (builtin, result) {
+        return Ok(Val::one(built_in::call(cx, built_in, args, ty)?.ok_or_else(wrong)?));
+    }
+    if let BuiltinImport::Barrier(execution) = builtin {
         let constant = |arg: &Value| {
             let bits = cx.b.func.dfg.as_splat_bits(*arg);
             bits.ok_or_else(|| InstError::unsupported("a barrier with flags or a scope that is not constant"))
         };
         let flags = args.first().map_or(Err(wrong()), constant)?;
         let memory = match args.get(1).map(constant).transpose()? {
-            None => MemScope::SubGroup,
+            None => execution,
             Some(number) => {
                 MEMORY_SCOPES.iter().find(|(n, _)| *n == number).map(|(_, scope)| *scope).ok_or_else(wrong)?
             }
@@ -198,7 +211,7 @@ pub(super) fn expand(
         }
         spaces.set(SpaceSet::IMAGE, flags & IMAGE_FENCE != 0);
         let id = cx.b.func.fresh_barrier();
-        cx.b.barrier(BarrierInfo { id, execution: MemScope::SubGroup, memory, spaces });
+        cx.b.barrier(BarrierInfo { id, execution, memory, spaces });
         return Ok(Val::Leaves(Leaves::new()));
     }
     let (Some(&pointer), Some(result)) = (args.first(), result) else { return Err(wrong()) };
@@ -281,7 +294,8 @@ pub(super) fn expand(
         | BuiltinImport::RmwOne(_)
         | BuiltinImport::CompareExchange
         | BuiltinImport::Fence
-        | BuiltinImport::SubGroupBarrier
+        | BuiltinImport::Barrier(_)
+        | BuiltinImport::Query(_)
         | BuiltinImport::ToSpace(_)
         | BuiltinImport::ImageFormat(_)
         | BuiltinImport::Image(_)
@@ -317,7 +331,11 @@ mod tests {
         );
         assert_eq!(find("_Z16atomic_fetch_addPU3AS4VU7_Atomicff"), None);
         assert_eq!(find("_Z9mem_fencej"), Some(BuiltinImport::Fence));
-        assert_eq!(find("_Z17sub_group_barrierj"), Some(BuiltinImport::SubGroupBarrier));
+        assert_eq!(find("_Z17sub_group_barrierj"), Some(BuiltinImport::Barrier(MemScope::SubGroup)));
+        assert_eq!(find("_Z7barrierj"), Some(BuiltinImport::Barrier(MemScope::WorkGroup)));
+        assert_eq!(find("_Z12get_group_idj"), Some(BuiltinImport::Query(BuiltIn::WorkgroupId)));
+        assert_eq!(find("_Z12get_work_dimv"), Some(BuiltinImport::Query(BuiltIn::WorkDim)));
+        assert_eq!(find("_Z12get_group_idi"), None);
         assert_eq!(find("__to_local"), Some(BuiltinImport::ToSpace(Space::Local)));
         let order = BuiltinImport::ImageFormat(image::FormatPart::Order);
         assert_eq!(find("_Z23get_image_channel_order14ocl_image2d_ro"), Some(order));

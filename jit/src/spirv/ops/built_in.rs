@@ -156,6 +156,54 @@ fn query(built_in: BuiltIn) -> Result<BuiltInQuery, InstError> {
     })
 }
 
+/// The variable that a function of OpenCL C reads.
+pub(in crate::spirv) fn of_function(name: &str) -> Option<BuiltIn> {
+    Some(match name {
+        "get_global_id" => BuiltIn::GlobalInvocationId,
+        "get_local_id" => BuiltIn::LocalInvocationId,
+        "get_group_id" => BuiltIn::WorkgroupId,
+        "get_global_offset" => BuiltIn::GlobalOffset,
+        "get_global_size" => BuiltIn::GlobalSize,
+        "get_local_size" => BuiltIn::WorkgroupSize,
+        "get_enqueued_local_size" => BuiltIn::EnqueuedWorkgroupSize,
+        "get_num_groups" => BuiltIn::NumWorkgroups,
+        "get_work_dim" => BuiltIn::WorkDim,
+        "get_global_linear_id" => BuiltIn::GlobalLinearId,
+        "get_local_linear_id" => BuiltIn::LocalInvocationIndex,
+        "get_sub_group_size" => BuiltIn::SubgroupSize,
+        "get_max_sub_group_size" => BuiltIn::SubgroupMaxSize,
+        "get_num_sub_groups" => BuiltIn::NumSubgroups,
+        "get_enqueued_num_sub_groups" => BuiltIn::NumEnqueuedSubgroups,
+        "get_sub_group_id" => BuiltIn::SubgroupId,
+        "get_sub_group_local_id" => BuiltIn::SubgroupLocalInvocationId,
+        _ => return None,
+    })
+}
+
+/// What such a function returns; `None` if its arguments or its type are wrong.
+pub(in crate::spirv) fn call(
+    cx: &mut FuncCx<'_>,
+    built_in: BuiltIn,
+    args: &[Value],
+    ty: Type,
+) -> Result<Option<Value>, InstError> {
+    if !ty.is_int() || ty.is_vector() {
+        return Ok(None);
+    }
+    Ok(match (query(built_in)?, args) {
+        (BuiltInQuery::Dims(op, beyond), &[number]) if cx.b.ty(number) == Type::I32 => {
+            let constant = cx.b.func.dfg.as_splat_bits(number);
+            let number = constant.map_or(ComponentIndex::Dynamic(number), |dim| ComponentIndex::Constant(dim as u32));
+            Some(component(cx, op, beyond, ty, number))
+        }
+        (BuiltInQuery::Linear(op), &[]) => {
+            let value = cx.b.query_linear(op);
+            Some(cx.b.int_resize(value, ty.elem, false))
+        }
+        (BuiltInQuery::Dims(..) | BuiltInQuery::Linear(_), _) => None,
+    })
+}
+
 /// The query for a dimension, which may be out of range.
 fn component(cx: &mut FuncCx<'_>, op: Opcode, beyond: i64, ty: Type, number: ComponentIndex) -> Value {
     match number {
