@@ -127,6 +127,9 @@ pub struct ArgName {
     pub name: Option<String>,
 }
 
+/// The site of a check that reports nothing.
+pub const NO_SITE: u64 = u64::MAX;
+
 /// An instruction that is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {

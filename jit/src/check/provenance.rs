@@ -5,6 +5,8 @@ use clift_kir::{Builder, Function, Global, Imm, Inst, Opcode, Slot, Space, Type,
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
+use crate::spmd::analysis::ranges::Ranges;
+
 /// An object, by the instruction that gives its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Object {
@@ -164,9 +166,14 @@ impl Place {
         place
     }
 
-    /// The offset, if it is constant.
-    pub(super) fn constant(&self) -> Option<i64> {
-        (self.at_start && self.terms.is_empty()).then_some(self.disp)
+    /// The lowest and the highest offset, if the address is the sum of the object's address, terms and a constant.
+    pub(super) fn reach(&self, ranges: &mut Ranges<'_>) -> Option<(i128, i128)> {
+        let displacement = i128::from(self.displacement()?);
+        self.terms.iter().try_fold((displacement, displacement), |(lowest, highest), &(index, scale)| {
+            let (low, high) = ranges.of(index).as_signed();
+            let scaled = |number: i64| i128::from(number) * i128::from(scale);
+            Some((lowest.checked_add(scaled(low))?, highest.checked_add(scaled(high))?))
+        })
     }
 
     /// The displacement of an address that is the sum of an object's address, [terms](Place::terms) and a constant.

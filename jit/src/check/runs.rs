@@ -3,7 +3,9 @@
 //! A *run* consists of neighbouring accesses of a block whose addresses do not depend on one another, and of the instructions in
 //! between that depend on them. All others are computed before the test.
 
+use clift_include::abi::MAX_LOCAL_SIZE;
 use clift_include::check::{CheckKind, SiteKind};
+use clift_kir::analysis::Cfg;
 use clift_kir::clone::Cloner;
 use clift_kir::dfg::ConstData;
 use clift_kir::{Block, BlockCall, Builder, Effects, Function, Imm, Inst, IntCond, Loc, Opcode, Type, Value};
@@ -17,6 +19,8 @@ use super::groups::{check, site_operands};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::{Check, Sites, Size};
 use crate::passes::Replacements;
+use crate::spmd::analysis::ranges::Ranges;
+use crate::spmd::analysis::shape::Assumptions;
 
 /// The most accesses of a run.
 const MAX_ACCESSES: usize = 16;
@@ -56,12 +60,15 @@ type Accesses = SmallVec<[Access; 2]>;
 /// Rewrites all accesses of a function. Returns the blocks of accesses that may leave their objects.
 pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) -> EntitySet<Block> {
     let provenance = Provenance::new(func);
+    let cfg = Cfg::new(func);
+    let mut ranges =
+        Ranges::new(func, &cfg, Assumptions { local_below: Some(MAX_LOCAL_SIZE), ..Assumptions::lanes(u32::MAX) });
     let mut of: FxHashMap<Inst, Accesses> = FxHashMap::default();
     let mut uses: SecondaryMap<Value, u32> = SecondaryMap::new();
     for &block in func.layout.blocks() {
         for &inst in func.layout.insts(block) {
             func.dfg.for_each_use(inst, |value| uses[value] += 1);
-            let accesses = accesses(func, inst, &provenance, sites);
+            let accesses = accesses(func, inst, &provenance, &mut ranges, sites);
             for access in &accesses {
                 // The tests are outside of the runs that compute these values.
                 access.place.values().for_each(|value| uses[value] += 1);
@@ -85,7 +92,13 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) -> EntitySet<Block
 }
 
 /// The accesses of an instruction that are to be checked.
-fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &mut Sites<'_>) -> Accesses {
+fn accesses(
+    func: &Function,
+    inst: Inst,
+    provenance: &Provenance,
+    ranges: &mut Ranges<'_>,
+    sites: &mut Sites<'_>,
+) -> Accesses {
     let data = func.dfg.inst(inst);
     let mut accesses = Accesses::new();
     let is_shadow = matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS);
@@ -99,7 +112,7 @@ fn accesses(func: &Function, inst: Inst, provenance: &Provenance, sites: &mut Si
         let object = provenance.object(pointer);
         let shadow =
             if is_shadow && matches!(object, Some(Object::Argument(..))) { sites.checks.local_shadow } else { None };
-        match sites.check(func, object, &place, constant) {
+        match sites.check(func, object, place.reach(ranges), constant) {
             Check::None => {}
             check @ (Check::Object(..) | Check::Lookup) => {
                 accesses.push(Access { kind, pointer, bytes, place, check, shadow, is_shadow });

@@ -7,7 +7,7 @@ use clift_kir::{Function, Global, GlobalData, Imm, InlinedCall, Loc, Slot, Value
 use cranelift_entity::PrimaryMap;
 use rustc_hash::FxHashMap;
 
-use super::provenance::{Object, Place};
+use super::provenance::Object;
 use crate::program::{ArgInfo, ArgKind};
 
 /// Bytes of the bounds of an argument in the argument block.
@@ -141,12 +141,12 @@ impl<'a> Sites<'a> {
         })
     }
 
-    /// How an access of `bytes` bytes (if that is constant) at a place is checked.
+    /// How an access of `bytes` bytes (if that is constant), whose offset is between two numbers (if that is known), is checked.
     pub(super) fn check(
         &mut self,
         func: &Function,
         object: Option<Object>,
-        place: &Place,
+        reach: Option<(i128, i128)>,
         bytes: Option<u64>,
     ) -> Check {
         let Some(object) = object else { return Check::Lookup };
@@ -170,9 +170,10 @@ impl<'a> Sites<'a> {
             Object::Variable(global, _) => (Size::Constant(self.globals[global].size), 0),
             Object::Slot(slot) => (Size::Constant(func.slots[slot].size), 0),
         };
-        if let (Size::Constant(size), Some(at), Some(bytes)) = (size, place.constant(), bytes)
-            && let Some(at) = at.checked_add(start as i64).and_then(|at| u64::try_from(at).ok())
-            && at.checked_add(bytes).is_some_and(|end| end <= size)
+        if let (Size::Constant(size), Some((lowest, highest)), Some(bytes)) = (size, reach, bytes)
+            && let Some(end) = highest.checked_add(i128::from(start) + i128::from(bytes))
+            && lowest >= -i128::from(start)
+            && end <= i128::from(size)
         {
             return Check::None;
         }

@@ -10,7 +10,7 @@
 //!
 //! Variables whose address goes where its uses are not seen are left alone, and so is memory that several kernels share.
 
-use clift_include::check::{CheckKind, SiteKind};
+use clift_include::check::{CheckKind, NO_SITE, SiteKind};
 use std::ops::Range;
 
 use clift_kir::analysis::Cfg;
@@ -24,12 +24,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
-use super::groups::call_site;
+use super::groups::{check, site_operands};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::Sites;
 
 /// The most stores that make the shadow of a private variable uninitialized; more are a loop.
 const MAX_STORES: u64 = 32;
+
+/// The most tests that share a branch.
+const MAX_TESTS: usize = 16;
 
 /// Instruments a kernel.
 pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) {
@@ -40,8 +43,16 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>) {
     }
     let suspects = suspects(func, &provenance, &shadows);
     prepend(func, sites, &shadows);
-    let mut pass =
-        Pass { func, sites, provenance, shadows, suspects, of: SecondaryMap::new(), origins: SecondaryMap::new() };
+    let mut pass = Pass {
+        func,
+        sites,
+        provenance,
+        shadows,
+        suspects,
+        of: SecondaryMap::new(),
+        origins: SecondaryMap::new(),
+        tests: Vec::new(),
+    };
     pass.rewrite();
 }
 
@@ -432,6 +443,15 @@ struct Origin {
     loc: Loc,
 }
 
+/// A test whose result is not used yet.
+struct Test {
+    inst: Inst,
+    /// Whether the value is uninitialized.
+    bad: Value,
+    site: usize,
+    origin: Option<Origin>,
+}
+
 struct Pass<'f, 'a> {
     func: &'f mut Function,
     sites: &'f mut Sites<'a>,
@@ -441,6 +461,8 @@ struct Pass<'f, 'a> {
     /// The shadows of suspects.
     of: SecondaryMap<Value, Option<Value>>,
     origins: SecondaryMap<Value, Option<Origin>>,
+    /// The tests of the block so far.
+    tests: Vec<Test>,
 }
 
 impl Pass<'_, '_> {
@@ -464,16 +486,20 @@ impl Pass<'_, '_> {
         let mut tested: FxHashSet<Value> = FxHashSet::default();
         for inst in self.func.layout.take_insts(block) {
             let data = self.func.dfg.inst(inst).clone();
+            if self.tests.len() >= MAX_TESTS || !(data.op.info().effects == Effects::Pure || is_access(data.op)) {
+                here = self.report(here);
+            }
             if matches!(data.imm, Imm::Mem(mem) if mem.alias == SHADOW_CLASS) {
                 self.func.layout.append_inst(here, inst);
                 continue;
             }
             for value in self.used(inst, &data) {
                 if self.suspects.contains(value) && tested.insert(value) {
-                    here = self.test(here, inst, value, None);
+                    self.test(here, inst, value, None);
                 }
             }
             if data.op.info().effects == Effects::Terminator {
+                here = self.report(here);
                 let added: Vec<Vec<Value>> =
                     self.func.dfg.targets(inst).iter().map(|call| call.args.to_vec()).collect();
                 let blocks: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
@@ -490,7 +516,7 @@ impl Pass<'_, '_> {
                 }
             }
             self.func.layout.append_inst(here, inst);
-            here = self.follow(here, inst, &data);
+            self.follow(here, inst, &data);
         }
     }
 
@@ -526,8 +552,8 @@ impl Pass<'_, '_> {
         data.args.iter().copied().filter(|value| !copied.contains(value)).collect()
     }
 
-    /// Emits a test of a suspect, or of the result of an atomic, and a report. Returns the block that follows.
-    fn test(&mut self, here: Block, inst: Inst, value: Value, shadow: Option<Value>) -> Block {
+    /// Emits a test of a suspect, or of the result of an atomic, for the next [report](Self::report).
+    fn test(&mut self, here: Block, inst: Inst, value: Value, shadow: Option<Value>) {
         let shadow = match shadow {
             Some(shadow) => shadow,
             None => self.shadow_of(here, value),
@@ -537,11 +563,6 @@ impl Pass<'_, '_> {
         let kind = if is_atomic(self.func.dfg.inst(inst).op) { SiteKind::Atomic } else { SiteKind::Load };
         let object = origin.as_ref().map(|origin| origin.object);
         let site = self.sites.add(self.func, CheckKind::Uninit, kind, object, loc);
-        let (report, after) = (self.func.append_block(), self.func.append_block());
-        self.func.layout.set_cold(report);
-        if self.func.layout.is_cold(here) {
-            self.func.layout.set_cold(after);
-        }
         let mut b = self.builder(here, inst);
         let ty = b.ty(shadow);
         let zero = b.iconst(ty, 0);
@@ -549,24 +570,52 @@ impl Pass<'_, '_> {
         if ty.is_vector() {
             bad = b.any(bad);
         }
-        b.branch(bad, BlockCall::new(report, &[]), BlockCall::new(after, &[]));
-        let mut b = self.builder(report, inst);
-        let (place, bytes) = match &origin {
-            Some(origin) => (origin.place.offset(&mut b, origin.object), origin.bytes),
-            None => (b.iconst(Type::I64, 0), 0),
-        };
-        let bytes = b.iconst(Type::I64, bytes as i64);
-        call_site(&mut b, site, [place, bytes]);
-        b.jump(after, &[]);
+        self.tests.push(Test { inst, bad, site, origin });
+    }
+
+    /// Emits a branch to the calls of the checker that report the tests which have found something. Returns the block that follows.
+    fn report(&mut self, here: Block) -> Block {
+        let tests = std::mem::take(&mut self.tests);
+        let Some(last) = tests.last() else { return here };
+        let (report, after) = (self.func.append_block(), self.func.append_block());
+        self.func.layout.set_cold(report);
+        if self.func.layout.is_cold(here) {
+            self.func.layout.set_cold(after);
+        }
+        let mut b = self.builder(here, last.inst);
+        let mut any = last.bad;
+        for test in &tests[..tests.len() - 1] {
+            any = b.int2(Opcode::Or, any, test.bad);
+        }
+        let any = b.value(Opcode::PackAny, &[any], Imm::None, Type::B1);
+        b.branch(any, BlockCall::new(report, &[]), BlockCall::new(after, &[]));
+        let mut calls = Vec::with_capacity(tests.len());
+        for Test { inst, bad, site, origin } in tests {
+            let mut b = self.builder(report, inst);
+            let (place, bytes) = match &origin {
+                Some(origin) => (origin.place.offset(&mut b, origin.object), origin.bytes),
+                None => (b.iconst(Type::I64, 0), 0),
+            };
+            let bytes = b.iconst(Type::I64, bytes as i64);
+            let mut operands = site_operands(&mut b, site, [place, bytes]);
+            let nothing = b.iconst(Type::I64, NO_SITE.cast_signed());
+            operands[0] = b.select(bad, operands[0], nothing);
+            calls.push((inst, operands));
+        }
+        // Next to one another: all in one loop over the lanes.
+        for (inst, operands) in calls {
+            check(&mut self.builder(report, inst), operands);
+        }
+        Builder::at_end(self.func, report).jump(after, &[]);
         after
     }
 
-    /// Emits what an instruction does to shadows. Returns the block that follows.
-    fn follow(&mut self, here: Block, inst: Inst, data: &InstData) -> Block {
+    /// Emits what an instruction does to shadows.
+    fn follow(&mut self, here: Block, inst: Inst, data: &InstData) {
         let align = if let Imm::Mem(mem) = data.imm { mem.align } else { 1 };
         let OpClass::Memory(op) = data.op.class() else {
             self.value(here, inst, data);
-            return here;
+            return;
         };
         match op {
             MemoryOp::Load => {
@@ -602,7 +651,7 @@ impl Pass<'_, '_> {
                 (None, Some(_) | None) => {}
             },
             MemoryOp::AtomicLoad | MemoryOp::AtomicStore | MemoryOp::AtomicRmw | MemoryOp::AtomicCmpxchg => {
-                return self.atomic(here, inst, data);
+                self.atomic(here, inst, data);
             }
             // Masks exist in packs only.
             MemoryOp::MaskedLoad | MemoryOp::MaskedStore | MemoryOp::Gather | MemoryOp::Scatter => {
@@ -610,7 +659,6 @@ impl Pass<'_, '_> {
             }
             MemoryOp::Fence => {}
         }
-        here
     }
 
     /// The object behind a pointer, if it has a shadow.
@@ -631,8 +679,8 @@ impl Pass<'_, '_> {
     }
 
     /// An atomic uses what it reads, and initializes it.
-    fn atomic(&mut self, here: Block, inst: Inst, data: &InstData) -> Block {
-        let Some((object, shadow, place)) = self.shadowed(data.args[0]) else { return here };
+    fn atomic(&mut self, here: Block, inst: Inst, data: &InstData) {
+        let Some((object, shadow, place)) = self.shadowed(data.args[0]) else { return };
         let result = self.func.dfg.single_result(inst);
         let ty = self.func.dfg.ty(result.unwrap_or(data.args[data.args.len() - 1])).as_int();
         let mut b = self.builder(here, inst);
@@ -640,10 +688,10 @@ impl Pass<'_, '_> {
         let before = result.map(|_| b.load(ty, at, shadow_mem(ty.bytes())));
         let zero = b.iconst(ty, 0);
         b.store(at, zero, shadow_mem(ty.bytes()));
-        let (Some(result), Some(before)) = (result, before) else { return here };
+        let (Some(result), Some(before)) = (result, before) else { return };
         self.of[result] = Some(zero);
         self.origins[result] = Some(Origin { object, place, bytes: ty.bytes().into(), loc: self.func.locs[inst] });
-        self.test(here, inst, result, Some(before))
+        self.test(here, inst, result, Some(before));
     }
 
     /// Emits the shadow of a value that is copied from others, or computed element by element.

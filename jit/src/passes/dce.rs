@@ -1,8 +1,9 @@
 //! Dead-code elimination: removes instructions and block parameters that do not contribute to any visible effect, and barriers
 //! right after which the same work-items meet again.
 
+use clift_include::check::NO_SITE;
 use clift_kir::dfg::ValueDef;
-use clift_kir::{BarrierInfo, Block, Effects, Function, Imm, Inst, InstData, Opcode, Value};
+use clift_kir::{BarrierInfo, Block, DataFlowGraph, Effects, Function, Imm, Inst, InstData, Opcode, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
 
@@ -45,7 +46,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
             .iter()
             .map(|&inst| {
                 !dfg.inst(inst).op.is_terminator()
-                    && is_removable(dfg.inst(inst))
+                    && is_removable(dfg, dfg.inst(inst))
                     && !dfg.results(inst).iter().any(|&v| live.contains(v))
             })
             .collect();
@@ -100,10 +101,14 @@ fn merge_barriers(func: &mut Function) -> bool {
 }
 
 fn is_root(func: &Function, inst: Inst) -> bool {
-    !is_removable(func.dfg.inst(inst))
+    !is_removable(&func.dfg, func.dfg.inst(inst))
 }
 
-fn is_removable(data: &InstData) -> bool {
+fn is_removable(dfg: &DataFlowGraph, data: &InstData) -> bool {
+    if data.op == Opcode::Check {
+        // It reports nothing.
+        return dfg.as_splat_bits(data.args[0]) == Some(NO_SITE);
+    }
     match data.op.info().effects {
         Effects::Pure => true,
         Effects::Read => !matches!(&data.imm, Imm::Mem(mem) if mem.volatile),

@@ -4,6 +4,7 @@
 //! an integer equal to a constant, it is that constant: under `lid == 0`, `a[16 * lid]` is one element rather than a gather.
 
 mod available;
+mod scopes;
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest};
 use clift_kir::ops::TypeRule;
@@ -17,6 +18,7 @@ use super::Changed;
 use super::memory::Escapes;
 use super::util::{Replacements, is_invariant_load, set_jump};
 use available::AtEnds;
+use scopes::Scopes;
 
 /// Visits the blocks in reverse postorder, so that definitions and what is known of memory come first.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -26,24 +28,21 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let loops = LoopForest::new(&cfg, &dom);
     let escapes = Escapes::new(func);
     let mut ends = AtEnds::new(func, &cfg, &dom, &loops);
-    let mut table: FxHashMap<(InstData, Type), Vec<Value>> = FxHashMap::default();
+    let mut table: FxHashMap<(InstData, Type, Option<Block>), Scopes<Value>> = FxHashMap::default();
     let mut replacements = Replacements::default();
     let mut removed: EntitySet<Inst> = EntitySet::new();
-    let mut decided: FxHashMap<Value, Vec<(Block, bool)>> = FxHashMap::default();
+    let mut decided: FxHashMap<Value, Scopes<bool>> = FxHashMap::default();
     let mut specialized = false;
-    let mut equalities: FxHashMap<Value, Vec<(Block, Value)>> = FxHashMap::default();
+    let mut equalities: FxHashMap<Value, Scopes<Value>> = FxHashMap::default();
     let mut jumps: Vec<(Inst, BlockCall)> = Vec::new();
     for &block in cfg.rpo() {
         if let Some((condition, holds)) = decided_before(func, &cfg, block) {
-            decided.entry(condition).or_default().push((block, holds));
+            decided.entry(condition).or_default().insert(dom.span(block), holds);
             note_equalities(func, condition, holds, &mut |value, constant| {
-                equalities.entry(value).or_default().push((block, constant));
+                equalities.entry(value).or_default().insert(dom.span(block), constant);
             });
         }
-        let equal = |value: Value| {
-            let known = equalities.get(&value)?;
-            known.iter().find(|(at, _)| dom.dominates(*at, block)).map(|&(_, constant)| constant)
-        };
+        let equal = |value: Value| equalities.get(&value)?.at(dom.span(block)).copied();
         let mut memory = ends.at_start(block, &escapes);
         for &inst in func.layout.insts(block) {
             func.dfg.map_uses(inst, |v| {
@@ -58,8 +57,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
             let Some(result) = func.dfg.single_result(inst) else {
                 memory.note(func, inst, &escapes);
                 if let Imm::Branch(calls) = &data.imm
-                    && let Some(known) = decided.get(&data.args[0])
-                    && let Some(&(_, holds)) = known.iter().find(|(at, _)| dom.dominates(*at, block))
+                    && let Some(&holds) = decided.get(&data.args[0]).and_then(|known| known.at(dom.span(block)))
                 {
                     jumps.push((inst, calls[usize::from(!holds)].clone()));
                 }
@@ -67,22 +65,16 @@ pub(super) fn run(func: &mut Function) -> Changed {
             };
             let ty = func.dfg.ty(result);
             if data.op.is_pure() || invariant {
-                let found = table.entry((normalized(data), ty)).or_default();
-                // There are few entries per key: one per disjoint subtree that has been visited.
                 let cold_head = is_float_math(data.op).then(|| cold.head(block)).flatten();
-                let known = found.iter().copied().find(|&v| {
-                    home(func, v).is_some_and(|at| {
-                        dom.dominates(at, block) && (cold_head.is_none() || cold.head(at) == cold_head)
-                    })
-                });
-                match known {
-                    Some(value) => {
+                let found = table.entry((normalized(data), ty, cold_head)).or_default();
+                match found.at(dom.span(block)) {
+                    Some(&value) => {
                         let flags = data.imm.wrap();
                         intersect_wrap_flags(&mut func.dfg, value, flags);
                         replacements.set(result, value);
                         removed.insert(inst);
                     }
-                    None => found.push(result),
+                    None => found.insert(dom.span(block), result),
                 }
             } else if let Some(value) = memory.value(func, inst, ty) {
                 replacements.set(result, value);
@@ -126,11 +118,6 @@ fn note_equalities(func: &Function, condition: Value, holds: bool, found: &mut i
             found(value, constant);
         }
     }
-}
-
-/// The block of a known value; it has been visited before.
-fn home(func: &Function, value: Value) -> Option<Block> {
-    func.dfg.def_inst(value).and_then(|inst| func.layout.block_of(inst))
 }
 
 /// Whether an op only computes with floats.
