@@ -6,7 +6,8 @@
 //! writes, which the launch knows.
 
 use clift_include::check::{
-    CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, OFFSET_BITS, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED, SiteKind,
+    CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, NO_SITE, OFFSET_BITS, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED,
+    SiteKind,
 };
 use clift_kir::analysis::Cfg;
 use clift_kir::{
@@ -397,6 +398,14 @@ pub(super) fn site_operands(b: &mut Builder<'_>, site: usize, [place, bytes]: [V
     let site = b.iconst(Type::I64, site as i64);
     let item = b.query_linear(Opcode::GlobalLinearId);
     [site, place, bytes, item]
+}
+
+/// As [`site_operands`], of a check that reports only under a condition.
+pub(super) fn site_operands_if(b: &mut Builder<'_>, condition: Value, site: usize, about: [Value; 2]) -> [Value; 4] {
+    let mut operands = site_operands(b, site, about);
+    let nothing = b.iconst(Type::I64, NO_SITE.cast_signed());
+    operands[0] = b.select(condition, operands[0], nothing);
+    operands
 }
 
 /// Emits a check. Its result is of type `i32`.

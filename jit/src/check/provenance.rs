@@ -133,6 +133,9 @@ fn named(func: &Function, inst: Inst) -> Option<Object> {
     }
 }
 
+/// What addresses have in common that differ by constants: a base, unless that is the object's address, and scaled indices.
+pub(super) type Sum = (Option<Value>, SmallVec<[(Value, u64); 2]>);
+
 /// An address as the sum of a base, indices and a constant.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -179,6 +182,16 @@ impl Place {
     /// The displacement of an address that is the sum of an object's address, [terms](Place::terms) and a constant.
     pub(super) fn displacement(&self) -> Option<i64> {
         self.at_start.then_some(self.disp)
+    }
+
+    /// The constant that is added.
+    pub(super) fn disp(&self) -> i64 {
+        self.disp
+    }
+
+    /// The sum without the constant.
+    pub(super) fn sum(&self) -> Sum {
+        ((!self.at_start).then_some(self.base), self.terms.clone())
     }
 
     /// The indices that are added to the base, and their scales.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use super::SHADOW_CLASS;
 use super::accesses::{Bytes, pointers};
 use super::groups::{check, site_operands};
-use super::provenance::{Object, Place, Provenance};
+use super::provenance::{Object, Place, Provenance, Sum};
 use super::sites::{Check, Sites, Size};
 use crate::passes::Replacements;
 use crate::spmd::analysis::ranges::Ranges;
@@ -217,31 +217,19 @@ impl Rewriter<'_, '_> {
         if body.is_empty() {
             return here;
         }
+        let checked = body.iter().filter_map(|&inst| Some((inst, self.of.get(&inst)?.clone())));
+        let checked: Vec<(Inst, Accesses)> = checked.collect();
         let mut bad: Option<Value> = None;
-        let mut tests: FxHashMap<(Value, u64), Value> = FxHashMap::default();
-        let mut offsets: FxHashMap<Value, Value> = FxHashMap::default();
-        for &inst in &body {
-            let Some(accesses) = self.of.get(&inst).cloned() else { continue };
-            for access in &accesses {
-                let Check::Object(object, size, start) = access.check else { continue };
-                let loc = self.func.locs[inst];
-                let mut b = Builder::at_end(self.func, here);
-                b.set_loc(loc);
-                let offset = *offsets.entry(access.pointer).or_insert_with(|| offset(&mut b, access, object, start));
-                let key = match access.bytes {
-                    Bytes::Constant(bytes) => (access.pointer, bytes),
-                    Bytes::Value(bytes) => (bytes, u64::MAX),
-                };
-                if matches!(access.bytes, Bytes::Constant(_)) && tests.contains_key(&key) {
-                    continue;
-                }
-                let outside = outside(&mut b, offset, access.bytes, size);
-                tests.insert(key, outside);
-                bad = Some(match bad {
-                    Some(bad) => b.int2(Opcode::Or, bad, outside),
-                    None => outside,
-                });
-            }
+        for test in tests(&checked) {
+            let Check::Object(object, size, start) = test.first.check else { continue };
+            let mut b = Builder::at_end(self.func, here);
+            b.set_loc(b.func.locs[test.inst]);
+            let offset = offset(&mut b, test.first, object, start);
+            let outside = outside(&mut b, offset, test.bytes, size);
+            bad = Some(match bad {
+                Some(bad) => b.int2(Opcode::Or, bad, outside),
+                None => outside,
+            });
         }
         let outputs: Vec<Value> = self.outputs(&body);
         let [fast, slow] = [cold, true].map(|cold| self.new_block(cold));
@@ -261,9 +249,7 @@ impl Rewriter<'_, '_> {
         let mut at = slow;
         let first_slow = self.func.layout.blocks().len();
         self.slow.insert(slow);
-        let checked = body.iter().filter_map(|&inst| Some((inst, self.of.get(&inst)?.clone())));
-        let checked: Vec<(Inst, Accesses)> = checked.collect();
-        let mut permitted = self.asked(slow, &checked, &offsets).into_iter();
+        let mut permitted = self.asked(slow, &checked).into_iter();
         for &inst in &body {
             match self.of.contains_key(&inst).then(|| permitted.next()).flatten() {
                 None => {
@@ -287,15 +273,8 @@ impl Rewriter<'_, '_> {
     /// Emits an access whose object is unknown. Returns the block that follows.
     fn lookup(&mut self, here: Block, inst: Inst, cold: bool) -> Block {
         let accesses = self.of[&inst].clone();
-        let mut offsets: FxHashMap<Value, Value> = FxHashMap::default();
-        for access in &accesses {
-            if let Check::Object(object, _, start) = access.check {
-                let mut b = Builder::at_end(self.func, here);
-                offsets.insert(access.pointer, offset(&mut b, access, object, start));
-            }
-        }
         let mut cloner = Cloner::within();
-        let permitted = self.asked(here, &[(inst, accesses)], &offsets)[0];
+        let permitted = self.asked(here, &[(inst, accesses)])[0];
         let after = self.if_permitted(here, inst, permitted, &mut cloner, cold);
         for &result in self.func.dfg.results(inst) {
             self.replaced.set(result, cloner.value_or_same(result));
@@ -305,12 +284,21 @@ impl Rewriter<'_, '_> {
 
     /// Emits the questions to the checker about the accesses of instructions, next to one another: all in one loop over the lanes. Returns
     /// for each instruction whether it may be executed.
-    fn asked(&mut self, here: Block, insts: &[(Inst, Accesses)], offsets: &FxHashMap<Value, Value>) -> Vec<Value> {
+    fn asked(&mut self, here: Block, insts: &[(Inst, Accesses)]) -> Vec<Value> {
+        let mut offsets: FxHashMap<Value, Value> = FxHashMap::default();
         let mut questions: Vec<(Loc, [Value; 4])> = Vec::new();
         let needs_question = |access: &Access| !(access.is_shadow && access.object().is_some());
         for (inst, accesses) in insts {
             let loc = self.func.locs[*inst];
-            for access in accesses.iter().filter(|access| needs_question(access)) {
+            for access in accesses {
+                if let Check::Object(object, _, start) = access.check {
+                    let mut b = Builder::at_end(self.func, here);
+                    b.set_loc(loc);
+                    offsets.entry(access.pointer).or_insert_with(|| offset(&mut b, access, object, start));
+                }
+                if !needs_question(access) {
+                    continue;
+                }
                 let site = self.sites.add(self.func, access.check_kind(), access.kind, access.object(), loc);
                 let mut b = Builder::at_end(self.func, here);
                 b.set_loc(loc);
@@ -409,6 +397,54 @@ impl Rewriter<'_, '_> {
         let results = body.iter().flat_map(|&inst| self.func.dfg.results(inst).iter().copied());
         results.filter(|value| self.uses[*value] > inside.get(value).copied().unwrap_or(0)).collect()
     }
+}
+
+/// A test of accesses at constant distances from one another, as of one access to all of what is between them.
+struct Test<'a> {
+    inst: Inst,
+    /// The one with the lowest displacement.
+    first: &'a Access,
+    bytes: Bytes,
+}
+
+/// The largest distance between accesses that share a test.
+const MOST_DISTANCE: i128 = 1 << 31;
+
+/// The tests of accesses.
+fn tests(checked: &[(Inst, Accesses)]) -> Vec<Test<'_>> {
+    let mut tests: Vec<Test<'_>> = Vec::new();
+    let mut alike: FxHashMap<(Option<Object>, bool, Sum), usize> = FxHashMap::default();
+    for (inst, access) in checked.iter().flat_map(|(inst, accesses)| accesses.iter().map(|access| (*inst, access))) {
+        let test = Test { inst, first: access, bytes: access.bytes };
+        let Bytes::Constant(bytes) = access.bytes else {
+            tests.push(test);
+            continue;
+        };
+        let key = (access.object(), access.is_shadow, access.place.sum());
+        let Some(known) = alike.get(&key).map(|&number| &mut tests[number]) else {
+            alike.insert(key, tests.len());
+            tests.push(test);
+            continue;
+        };
+        let Bytes::Constant(known_bytes) = known.bytes else {
+            unreachable!("broken invariant: accesses that share a test have constant sizes")
+        };
+        let ends = |access: &Access, bytes: u64| {
+            let start = i128::from(access.place.disp());
+            (start, start + i128::from(bytes))
+        };
+        let ((start, end), (known_start, known_end)) = (ends(access, bytes), ends(known.first, known_bytes));
+        let distance = end.max(known_end) - start.min(known_start);
+        if distance > MOST_DISTANCE {
+            tests.push(test);
+            continue;
+        }
+        known.bytes = Bytes::Constant(distance as u64);
+        if start < known_start {
+            (known.inst, known.first) = (inst, access);
+        }
+    }
+    tests
 }
 
 /// The offset of an access from the start of its object.

@@ -10,7 +10,7 @@
 //!
 //! Variables whose address goes where its uses are not seen are left alone, and so is memory that several kernels share.
 
-use clift_include::check::{CheckKind, NO_SITE, SiteKind};
+use clift_include::check::{CheckKind, SiteKind};
 use std::ops::Range;
 
 use clift_kir::analysis::Cfg;
@@ -24,7 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::SHADOW_CLASS;
-use super::groups::{check, site_operands};
+use super::groups::{check, site_operands_if};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::Sites;
 
@@ -597,10 +597,7 @@ impl Pass<'_, '_> {
                 None => (b.iconst(Type::I64, 0), 0),
             };
             let bytes = b.iconst(Type::I64, bytes as i64);
-            let mut operands = site_operands(&mut b, site, [place, bytes]);
-            let nothing = b.iconst(Type::I64, NO_SITE.cast_signed());
-            operands[0] = b.select(bad, operands[0], nothing);
-            calls.push((inst, operands));
+            calls.push((inst, site_operands_if(&mut b, bad, site, [place, bytes])));
         }
         // Next to one another: all in one loop over the lanes.
         for (inst, operands) in calls {

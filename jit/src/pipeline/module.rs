@@ -66,7 +66,11 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     let module = Arc::new(module);
     let requests: Vec<KernelRequest<'_>> = kernels
         .iter()
-        .map(|desc| KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size, one_lane: None })
+        .zip(&module.kernels)
+        .map(|(desc, kernel)| {
+            let one_lane = too_large_for_checked_packs(&module.funcs[kernel.func], desc, options);
+            KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size, one_lane }
+        })
         .collect();
     let compiled = compile_kernels(&mut observer, &module, &requests, &data, options)?;
     let enqueues: Vec<bool> = module.kernels.iter().map(|kernel| has_requests(&module.funcs[kernel.func])).collect();
@@ -311,6 +315,19 @@ fn compile_called(
         data = Arc::new(data.with_function(function.func, placed));
     }
     Ok(data)
+}
+
+/// The most instructions of a checked kernel that becomes packs. What one lane takes to build is a third of that, or less.
+const MOST_CHECKED_INSTS: usize = 1 << 14;
+
+/// Why a checked kernel gets one lane, if its checks make it so large that packs would take long to build.
+fn too_large_for_checked_packs(func: &Function, desc: &KernelDesc, options: &Options) -> Option<&'static str> {
+    let chooses = options.width.is_none() && desc.required_sub_group_size.is_none();
+    if options.checks.is_empty() || !chooses || options.backend == BackendChoice::Interp {
+        return None;
+    }
+    let insts: usize = func.layout.blocks().iter().map(|&block| func.layout.insts(block).len()).sum();
+    (insts > MOST_CHECKED_INSTS).then_some("with its checks it is too large for packs")
 }
 
 /// Inserts the checks that the options ask for; none into child kernels: checks need the sizes of arguments, which only the
