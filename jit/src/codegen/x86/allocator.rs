@@ -11,6 +11,7 @@ use super::code::MachFunc;
 use super::liveness::Liveness;
 use super::{emit, redundant_moves};
 use crate::BuildError;
+use crate::codegen::native::COSTLY_PARAMS;
 
 /// Functions of fewer instructions never take the thorough allocator long.
 const FEW_INSTS: usize = 4096;
@@ -21,10 +22,6 @@ const CROWDED: usize = 128;
 /// Sum over all instructions of the values alive there from which the thorough allocator takes half a second: some 30 ns each.
 /// (Both times: Zen 5, kernels of the families `continues`, `switch` and `gotos` of `icd/examples/growth`.)
 const COSTLY_AREA: usize = 1 << 24;
-
-/// Parameters of blocks times arguments of all edges from which the thorough allocator takes seconds, because it goes through the
-/// arguments of other parameters for each one (the family `uniform-loops` of `icd/examples/growth` from some 6,000 loops on).
-const COSTLY_PARAMS: usize = 1 << 26;
 
 /// Which allocator a function gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
