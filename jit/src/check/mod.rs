@@ -27,6 +27,8 @@ mod provenance;
 mod races;
 mod runs;
 mod sites;
+#[cfg(test)]
+mod tests;
 mod uninit;
 
 use clift_include::check::KernelChecks;

@@ -27,7 +27,7 @@ mod module;
 mod observer;
 mod on_demand;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::time::Instant;
 
