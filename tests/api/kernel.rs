@@ -278,6 +278,7 @@ fn argument_queries() {
     let source = "typedef struct { int a; } S;\n\
                   kernel void k(global const float4 *restrict in, constant unsigned int *c, local volatile int *l, \
                   ulong2 v, S s) {}";
+    let kernel = kernel_with(source, "-cl-kernel-arg-info");
     let expected: [(_, _, _, _); 5] = [
         (CL_KERNEL_ARG_ADDRESS_GLOBAL, "float4*", CL_KERNEL_ARG_TYPE_CONST | CL_KERNEL_ARG_TYPE_RESTRICT, "in"),
         (CL_KERNEL_ARG_ADDRESS_CONSTANT, "uint*", CL_KERNEL_ARG_TYPE_CONST, "c"),
@@ -285,21 +286,19 @@ fn argument_queries() {
         (CL_KERNEL_ARG_ADDRESS_PRIVATE, "ulong2", CL_KERNEL_ARG_TYPE_NONE, "v"),
         (CL_KERNEL_ARG_ADDRESS_PRIVATE, "S", CL_KERNEL_ARG_TYPE_NONE, "s"),
     ];
-    // The option permits the queries; without it, they are answered all the same, as other drivers do.
-    for options in ["-cl-kernel-arg-info", ""] {
-        let kernel = kernel_with(source, options);
-        for (index, (address, type_name, qualifiers, name)) in (0..).zip(expected) {
-            let asked = |query| arg_info(kernel, index, query).unwrap();
-            assert_eq!(number::<cl_uint>(&asked(CL_KERNEL_ARG_ADDRESS_QUALIFIER)), address, "{name}");
-            assert_eq!(number::<cl_uint>(&asked(CL_KERNEL_ARG_ACCESS_QUALIFIER)), CL_KERNEL_ARG_ACCESS_NONE);
-            assert_eq!(number::<cl_ulong>(&asked(CL_KERNEL_ARG_TYPE_QUALIFIER)), cl_ulong::from(qualifiers), "{name}");
-            assert_eq!(text(&asked(CL_KERNEL_ARG_TYPE_NAME)), type_name);
-            assert_eq!(text(&asked(CL_KERNEL_ARG_NAME)), name);
-        }
-        assert_eq!(arg_info(kernel, 5, CL_KERNEL_ARG_NAME), Err(CL_INVALID_ARG_INDEX));
-        assert_eq!(arg_info(kernel, 0, 0), Err(CL_INVALID_VALUE));
-        assert_eq!(arg_info(garbage(), 0, CL_KERNEL_ARG_NAME), Err(CL_INVALID_KERNEL));
+    for (index, (address, type_name, qualifiers, name)) in (0..).zip(expected) {
+        let asked = |query| arg_info(kernel, index, query).unwrap();
+        assert_eq!(number::<cl_uint>(&asked(CL_KERNEL_ARG_ADDRESS_QUALIFIER)), address, "{name}");
+        assert_eq!(number::<cl_uint>(&asked(CL_KERNEL_ARG_ACCESS_QUALIFIER)), CL_KERNEL_ARG_ACCESS_NONE);
+        assert_eq!(number::<cl_ulong>(&asked(CL_KERNEL_ARG_TYPE_QUALIFIER)), cl_ulong::from(qualifiers), "{name}");
+        assert_eq!(text(&asked(CL_KERNEL_ARG_TYPE_NAME)), type_name);
+        assert_eq!(text(&asked(CL_KERNEL_ARG_NAME)), name);
     }
+    assert_eq!(arg_info(kernel, 5, CL_KERNEL_ARG_NAME), Err(CL_INVALID_ARG_INDEX));
+    assert_eq!(arg_info(kernel, 0, 0), Err(CL_INVALID_VALUE));
+    assert_eq!(arg_info(garbage(), 0, CL_KERNEL_ARG_NAME), Err(CL_INVALID_KERNEL));
+    let without = kernel_with(source, "");
+    assert_eq!(arg_info(without, 0, CL_KERNEL_ARG_NAME), Err(CL_KERNEL_ARG_INFO_NOT_AVAILABLE));
 }
 
 #[test]

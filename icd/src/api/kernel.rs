@@ -316,7 +316,7 @@ pub fn get_info(kernel: Handle<Kernel>, name: cl_kernel_info, info: Info<'_>) ->
                 || known.vec_type_hint.is_some()
                 || known.required_sub_group_size.is_some();
             let described = if any { kernel.executable().describe(&known.name) } else { None };
-            info.string(described.map_or("", |description| description.attributes.as_str()))
+            info.string(described.map_or("", |(description, _)| description.attributes.as_str()))
         }
         // CL_INVALID_VALUE if param_name is not one of the supported values
         _ => Err(InvalidValue),
@@ -337,16 +337,21 @@ pub fn get_arg_info(
     // CL_INVALID_VALUE if param_name is not one of the supported values
     ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), InvalidValue)?;
 
-    // CL_KERNEL_ARG_INFO_NOT_AVAILABLE if the argument information is not available: for OpenCL C it is without
-    // -cl-kernel-arg-info, too, which many programs omit; for SPIR-V, as far as the module contains it
-    let executable = kernel.executable();
-    let (address, access, qualifiers, type_name, arg_name) = match executable.describe(&kernel.info().name) {
-        Some(description) => {
+    // CL_KERNEL_ARG_INFO_NOT_AVAILABLE if the argument information is not available: for kernels from OpenCL C it is with
+    // only with -cl-kernel-arg-info for source programs; for SPIR-V, as far as the module contains it
+    let units = &kernel.executable().units;
+    let described = if units.iter().any(|unit| unit.has_arg_info() && unit.is_from_source()) {
+        kernel.executable().describe(&kernel.info().name).filter(|(_, asked)| *asked)
+    } else {
+        None
+    };
+    let (address, access, qualifiers, type_name, arg_name) = match described {
+        Some((description, _)) => {
             let arg = description.args.get(index as usize).ok_or(KernelArgInfoNotAvailable)?;
             let names = (Some(arg.type_name.as_str()), Some(arg.name.as_str()));
             (arg.address(), arg.access(), arg.type_qualifiers(), names.0, names.1)
         }
-        None if executable.units.iter().any(|unit| unit.is_from_source()) => return Err(KernelArgInfoNotAvailable),
+        None if units.iter().any(|unit| unit.is_from_source()) => return Err(KernelArgInfoNotAvailable),
         None => (arg.address, arg.access, arg.qualifiers, arg.type_name.as_deref(), arg.name.as_deref()),
     };
     match name {

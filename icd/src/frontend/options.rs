@@ -292,7 +292,7 @@ const OPTIONS: &[OptionRow] = &[
     // Argument information, debugging.
     OptionRow {
         name: "-cl-kernel-arg-info",
-        doc: "messages about faults name arguments; `clGetKernelArgInfo` answers without it, too",
+        doc: "`clGetKernelArgInfo` answers",
         value: OptionValue::None,
         stages: BOTH,
         apply: |o, _| {

@@ -66,7 +66,7 @@ struct StoredUnit<'a> {
     from_source: bool,
     words: Vec<u32>,
     spec_constants: Vec<(u32, Vec<u8>)>,
-    /// The kernels' declarations, if they are known or the program was built with `-cl-kernel-arg-info`.
+    /// The kernels' declarations, for programs built with `-cl-kernel-arg-info`.
     kernels: Vec<KernelReflection>,
 }
 
@@ -78,7 +78,7 @@ impl Contents {
             from_source: unit.is_from_source(),
             words: unit.words().to_vec(),
             spec_constants: unit.spec_constants().to_vec(),
-            kernels: unit.stored_kernels().to_vec(),
+            kernels: if unit.has_arg_info() { unit.kernels().to_vec() } else { Vec::new() },
         });
         let stored = Stored { kind: self.kind, options: &self.options, units: units.collect() };
         FORMAT.seal(&stored).unwrap_or_default()

@@ -173,11 +173,6 @@ impl Unit {
         })
     }
 
-    /// What a program binary stores of [`Self::kernels`]: all, unless it would have to be queried and nobody asked for it.
-    pub(super) fn stored_kernels(&self) -> &[KernelReflection] {
-        if self.has_arg_info() { self.kernels() } else { self.kernels.get().map_or(&[], Vec::as_slice) }
-    }
-
     /// Checks the module without generating code.
     ///
     /// # Errors
@@ -235,10 +230,12 @@ impl Executable {
         self.program.kernels.iter().position(|kernel| kernel.name.as_bytes() == name)
     }
 
-    /// What the source declares about a kernel.
-    pub fn describe(&self, name: &str) -> Option<&KernelReflection> {
-        let mut units = self.units.iter().filter(|unit| unit.is_from_source());
-        units.find_map(|unit| unit.kernels().iter().find(|kernel| kernel.name == name))
+    /// What the source declares about a kernel, and whether argument information was requested.
+    pub fn describe(&self, name: &str) -> Option<(&KernelReflection, bool)> {
+        self.units
+            .iter()
+            .filter(|unit| unit.is_from_source())
+            .find_map(|unit| Some((unit.kernels().iter().find(|kernel| kernel.name == name)?, unit.has_arg_info())))
     }
 }
 
