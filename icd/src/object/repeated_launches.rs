@@ -548,6 +548,16 @@ mod tests {
     }
 
     /// Where packs and one lane are about as fast by the estimate, code with the other lanes is tried after code with constants.
+    /// Constants alone are tried first, also where the usual code has one lane.
+    #[test]
+    fn constants_are_tried_with_the_usual_lanes_first() {
+        for rejected in [None, Some(1), Some(16)] {
+            let rejects = rejected.map(|_| LaneChoice::Rejected);
+            let expected: Vec<LaneChoice> = [LaneChoice::Usual].into_iter().chain(rejects).collect();
+            assert_eq!(watched_with(rejected).lanes.as_slice(), expected, "{rejected:?}");
+        }
+    }
+
     #[test]
     fn other_lanes_are_compared_with_the_best_code() {
         let all = watched_with(Some(1));

@@ -1,7 +1,8 @@
 //! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before the loop. The same holds
 //! for loads that always give the same value and may be executed at any time, and for loads from memory that nothing in the loop may
-//! change ([`super::memory`]), if every entry into the loop executes them or has accessed that memory. Inner loops come first, so that values move out as
-//! far as possible. Values that only cold blocks use stay where they are. What comes to stand in one block is computed once.
+//! change ([`super::memory`]), if every entry into the loop executes them or has accessed that memory. The latter only where nothing
+//! orders the accesses of work-items: after a barrier, memory may be another work-item's, and a load that the program does not execute
+//! would race. Inner loops come first, so that values move out as far as possible. Values that only cold blocks use stay where they are. What comes to stand in one block is computed once.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -12,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::loop_form::merge_edges;
-use super::memory::{Escapes, LoopWrites, Place};
+use super::memory::{Escapes, LoopWrites, Place, Write};
 use super::util::{Replacements, is_invariant_load, is_speculatable_load};
 use super::{Changed, gvn};
 
@@ -32,7 +33,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let cold = Cold::new(func, &cfg);
     let escapes = Escapes::new(func);
     let writes = LoopWrites::new(func, &loops);
-    let accesses = accesses(func);
+    let accesses = if orders_accesses(func) { FxHashMap::default() } else { accesses(func) };
     let mut changed = false;
     let mut replacements = Replacements::default();
     for (id, l) in loops.iter().rev() {
@@ -135,6 +136,12 @@ fn merge_equal(func: &mut Function, to: Block, hoisted: &mut Vec<Inst>, replacem
         }
     }
     hoisted.retain(|&inst| is_new(func, inst));
+}
+
+/// Whether anything orders the accesses of work-items, such as a barrier.
+fn orders_accesses(func: &Function) -> bool {
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    insts.any(|&inst| Write::of(func, inst).is_some_and(|write| !write.only_writes()))
 }
 
 /// By address, where it is accessed, and how many bytes of it.

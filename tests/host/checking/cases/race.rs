@@ -40,6 +40,33 @@ pub(super) const CASES: &[Case] = &[
         &[Ints(64), Ints(64), Local(128)],
         "in argument 2 `tile`, which has 128 bytes",
     ),
+    // The memory that all have read before is that of the one who writes it, after the barrier.
+    race(
+        "read_in_a_loop_of_one",
+        "kernel void KERNEL(int count, global int *out) {
+    local int tile[32];
+    int l = get_local_id(0), sum = 0;
+    tile[l] = l;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int first = tile[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (l == 0)
+        tile[0] = first + 5;
+    for (int k = 0; k < count; ++k) {
+#ifdef BUG
+        sum += tile[0] * k; // BUG
+#else
+        if (l == 0)
+            sum += tile[0] * k;
+        else
+            sum -= k;
+#endif
+    }
+    out[get_global_id(0)] = sum + first;
+}",
+        &[Int(9), Ints(64)],
+        "in local variable `",
+    ),
     race(
         "wrong_fence",
         "kernel void KERNEL(global int *a, global int *out) {
