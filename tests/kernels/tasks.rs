@@ -137,6 +137,53 @@ fn dependences(n: i32, apart: usize) -> Case {
     )
 }
 
+/// Shift registers, as programs for FPGAs have them: every iteration stores what later ones would have loaded.
+fn shift_registers(n: i32) -> Case {
+    task(
+        "shift_registers",
+        n,
+        "int window[70]; uchar bytes[100];
+        for (int i = 0; i < 70; i++) window[i] = i;
+        for (int i = 0; i < 100; i++) bytes[i] = 3 * i;
+        for (int t = 0; t < n; t++) {
+            for (int i = 69; i > 0; --i) window[i] = window[i - 1];
+            window[0] = a[t];
+            for (int i = 0; i < 99; i++) bytes[i] = bytes[i + 1];
+            bytes[99] = a[t];
+            if (a[t] & 1)
+                for (int i = 0; i < 68; i++)
+                    if (window[i + 2] > window[i]) window[i] = window[i + 1] ^ window[i + 2];
+            if (a[t] & 2)
+                for (int i = 0; i < 60; i++) { window[i] = window[i + 3]; window[i + 1] += window[i + 5]; }
+            out[t] = window[(t * 7) % 70] + bytes[(t * 11) % 100];
+        }",
+        |a, out, n| {
+            let mut window: Vec<i32> = (0..70).collect();
+            let mut bytes: Vec<u8> = (0..100).map(|i| (3 * i) as u8).collect();
+            for t in 0..n {
+                window.rotate_right(1);
+                window[0] = a[t];
+                bytes.rotate_left(1);
+                bytes[99] = a[t] as u8;
+                if a[t] & 1 != 0 {
+                    for i in 0..68 {
+                        if window[i + 2] > window[i] {
+                            window[i] = window[i + 1] ^ window[i + 2];
+                        }
+                    }
+                }
+                if a[t] & 2 != 0 {
+                    for i in 0..60 {
+                        window[i] = window[i + 3];
+                        window[i + 1] = window[i + 1].wrapping_add(window[i + 5]);
+                    }
+                }
+                out[t] = window[(t * 7) % 70].wrapping_add(i32::from(bytes[(t * 11) % 100]));
+            }
+        },
+    )
+}
+
 fn conditions(n: i32) -> Case {
     task(
         "conditions",
@@ -258,7 +305,7 @@ fn rows(width: usize) -> Case {
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for n in [1, 5, 16, 31, 100, 1000] {
-        cases.extend([copies(n), filter(n), conditions(n), early_exits(n)]);
+        cases.extend([copies(n), filter(n), conditions(n), early_exits(n), shift_registers(n)]);
     }
     cases.extend([3, 8, 16, 27, 32].map(product));
     cases.extend([1, 16, 31, 32].map(reordered_product));
