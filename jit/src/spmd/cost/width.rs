@@ -241,7 +241,8 @@ impl Width {
             );
             return chosen.unprofitable(reason, false);
         }
-        let close_above = if costs.data_decides { CLOSE_ABOVE_OF_DATA } else { CLOSE_ABOVE };
+        let uncertain = costs.data_decides || costs.scattered > MOSTLY_SCATTERED * costs.hot;
+        let close_above = if uncertain { CLOSE_ABOVE_OF_DATA } else { CLOSE_ABOVE };
         let close = gain < close_above && !sub_groups;
         Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new), close)
     }
@@ -534,8 +535,12 @@ const CLOSE: f64 = 0.25;
 /// hashes of words of different lengths: estimates of 0.9 to 1.7 where packs had a quarter to the same of the speed of one lane.)
 const CLOSE_ABOVE: f64 = 2.0;
 /// As [`CLOSE_ABOVE`], where values from memory decide how many iterations a work-item has: a pack executes those of its longest lane,
-/// which the values of hash tables and lists make many times as many as the average.
-const CLOSE_ABOVE_OF_DATA: f64 = 4.0;
+/// which the values of hash tables and lists make many times as many as the average. Also where a pack mostly accesses scattered
+/// elements, which take as long as its caches and masks let them. (Emerald Rapids, searches of rows, medians of private arrays and
+/// butterflies: estimates of 3.3 to 4.9 where packs had 0.5 to 0.9 of the speed of one lane.)
+const CLOSE_ABOVE_OF_DATA: f64 = 5.0;
+/// The part of a pack's time that scattered accesses take if it is mostly these.
+const MOSTLY_SCATTERED: f64 = 0.5;
 /// As [`WORTHWHILE`], for packs with more than [`LONG_SCATTERED`] instructions for scattered accesses: they are a multiple of
 /// the kernel's own instructions, leave the caches, and take long to compile. (Zen 4: where the estimate was 1.7, packs were 1.3
 /// times as fast as one lane.)
