@@ -45,6 +45,72 @@ fn copies_and_fills() {
     assert_eq!(outside.map(drop), Err(CL_INVALID_VALUE));
 }
 
+/// Transfers that several threads share.
+#[test]
+fn large_transfers() {
+    const WORDS: usize = (5 << 20) / 4 + 3;
+    let session = session();
+    let queue = session.queue();
+    let (from, to) = (numbers(session, WORDS), numbers(session, WORDS));
+    let all: Vec<cl_int> = (0..WORDS as cl_int).collect();
+    assert!(content(session, &from, WORDS) == all);
+    let mut expected: Vec<cl_int> = all.iter().map(|at| 3 * at).collect();
+    // SAFETY: a blocking write of as much as the buffer holds.
+    unsafe { queue.enqueue_write_buffer(&mut numbers(session, WORDS), CL_BLOCKING, 0, &expected, &[]) }
+        .expect("a write");
+    copy(&queue, (&from, 4), (&to, 12), 4 * (WORDS - 3), &[]).expect("a copy");
+    fill(&queue, &to, &[1, 2, 3, 4], 16 * 1000, 16 * 200_000, &[]).expect("a fill");
+    queue.finish().expect("finish");
+    expected[..3].copy_from_slice(&[0, 1, 2]);
+    expected[3..].copy_from_slice(&all[1..WORDS - 2]);
+    for at in 4000..804_000 {
+        expected[at] = [1, 2, 3, 4][at % 4];
+    }
+    assert!(content(session, &to, WORDS) == expected);
+    // Rows of 1001 words, in the middle of rows of 1024.
+    let mut rows = vec![-1; 1024 * 1200];
+    // SAFETY: the regions are inside, and the read is blocking.
+    unsafe {
+        queue.enqueue_read_buffer_rect(
+            &to,
+            CL_BLOCKING,
+            [4, 2, 0].as_ptr(),
+            [8, 1, 0].as_ptr(),
+            [4004, 1100, 1].as_ptr(),
+            4096,
+            0,
+            4096,
+            0,
+            rows.as_mut_ptr().cast(),
+            &[],
+        )
+    }
+    .expect("a read");
+    for (at, &word) in rows.iter().enumerate() {
+        let (x, y) = (at % 1024, at / 1024);
+        let inside = (2..1003).contains(&x) && (1..1101).contains(&y);
+        assert_eq!(word, if inside { expected[(y + 1) * 1024 + x - 1] } else { -1 }, "{x}, {y}");
+    }
+}
+
+/// Memory of released buffers is used again, and its content must not be seen.
+#[test]
+fn new_buffers_contain_zeros() {
+    let session = session();
+    for words in [400_000, 300_000, 350_000, 2_000_000, 1_900_000] {
+        drop(numbers(session, words + 1000));
+        // SAFETY: there is no host memory.
+        let new = unsafe { Buffer::create(&session.context, CL_MEM_READ_WRITE, words, std::ptr::null_mut()) };
+        assert!(content(session, &new.expect("a buffer"), words).iter().all(|&word| word == 0), "{words}");
+        assert!(
+            content(session, &numbers(session, words), words)
+                .iter()
+                .enumerate()
+                .all(|(at, &word)| at as cl_int == word)
+        );
+    }
+}
+
 #[test]
 fn rectangles() {
     let session = session();

@@ -95,7 +95,8 @@ fn create_checked(
         return Ok(created(Mem::buffer(context, flags, properties, host_ptr, bytes), addressed));
     }
     // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the buffer object
-    let allocated = HostBuffer::new(size, caps::limits().base_address_align).map_err(|_| MemObjectAllocationFailure)?;
+    let allocate = if host_bytes.is_some() { HostBuffer::overwritten } else { HostBuffer::new };
+    let allocated = allocate(size, caps::limits().base_address_align).map_err(|_| MemObjectAllocationFailure)?;
     let bytes = allocated.into_slice();
     if let Some(source) = host_bytes {
         bytes.copy_from(&source).map_err(|_| MemObjectAllocationFailure)?;

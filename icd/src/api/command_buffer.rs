@@ -247,11 +247,7 @@ pub fn enqueue(
 fn work(queue: &Queue, command: &Arc<Recorded>) -> ClResult<(Work, KeepAlive)> {
     match &command.action {
         Action::Barrier => Ok((Work::Task(Box::new(|| Ok(()))), KeepAlive::new())),
-        Action::Operation(operation) => {
-            let operation = operation.clone();
-            let keep = operation.keep.clone();
-            Ok((Work::Task(Box::new(move || (operation.task)())), keep))
-        }
+        Action::Operation(operation) => Ok(operation.work()),
         Action::Launch(dispatch) => {
             let prepared = dispatch.prepared();
             let (launch, mut keep) = ready(queue, &prepared.kernel, &prepared.request)?;

@@ -219,8 +219,13 @@ impl Queue {
         let position = QueuePosition { queue: self.id, sequence: order.sequence, in_order: !self.options.out_of_order };
         let everything = waits.is_empty() && matches!(work, Work::Marker | Work::Barrier);
         let is_barrier = matches!(work, Work::Barrier);
-        // Launches report their errors themselves.
-        let errors = if matches!(work, Work::Task(_)) { self.errors.clone() } else { None };
+        // Launches of kernels report their errors themselves.
+        let reports = match &work {
+            Work::Task(_) => true,
+            Work::Launch(launch) => launch.info.is_none(),
+            Work::Marker | Work::Barrier => false,
+        };
+        let errors = if reports { self.errors.clone() } else { None };
         let node = Node::command(position, self.options.pool, self.options.profiling, work, keep, errors, traced);
         let node = Arc::new(node.with_termination(self.termination.clone()).with_parts(parts));
         if self.options.out_of_order {

@@ -1,7 +1,8 @@
 //! One kernel launch: its description, and its execution by one or more threads.
 //!
 //! - `running`: a launch in execution: how threads claim groups, and when it has ended;
-//! - `arena`: the memory that a thread provides to kernels; `cost`: how many threads a launch uses.
+//! - `arena`: the memory that a thread provides to kernels; `cost`: how many threads a launch uses;
+//! - `transfer`: large copies and fills as launches.
 //!
 //! Not here: when a launch may start ([`crate::graph`]), and which threads execute it ([`crate::pool`]).
 
@@ -11,6 +12,7 @@ mod cost;
 mod running;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,6 +23,7 @@ pub(crate) use arena::trim as trim_arenas;
 pub use args::ArgBlock;
 pub use cost::KernelCost;
 pub(crate) use running::{Running, Slot};
+pub use transfer::LargeTransfer;
 
 use crate::check::LaunchChecks;
 use crate::enqueue::Enqueuing;

@@ -5,6 +5,8 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use super::free_list;
+use super::mappings::{self, Mapping};
 use super::slice::{MemSlice, OutOfBounds};
 use crate::sys;
 use crate::trace::Counter;
@@ -55,10 +57,18 @@ pub struct HostBuffer {
     source: Backing,
 }
 
+/// What new memory has to contain.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Zeros,
+    /// Anything: it will be overwritten.
+    Overwritten,
+}
+
 #[derive(Debug)]
 enum Backing {
     Heap { base: NonNull<u8>, layout: Layout },
-    Mapping { base: NonNull<u8>, len: usize },
+    Mapping(Mapping),
     File { file: OwnedFd },
 }
 
@@ -85,12 +95,21 @@ impl HostBuffer {
     /// Allocates `len` bytes at an address that is a multiple of `align` (a power of two) and of [`BASE_ALIGN`]; from 1 MiB on,
     /// of the page size. A size of zero gives a valid pointer, too.
     pub fn new(len: usize, align: usize) -> Result<Self, AllocError> {
+        Self::with(len, align, Content::Zeros)
+    }
+
+    /// The same for memory that the caller overwrites, all of it, before anything else can see it.
+    pub fn overwritten(len: usize, align: usize) -> Result<Self, AllocError> {
+        Self::with(len, align, Content::Overwritten)
+    }
+
+    fn with(len: usize, align: usize, content: Content) -> Result<Self, AllocError> {
         let error = AllocError { size: len, align };
         if !align.is_power_of_two() {
             return Err(error);
         }
         let align = align.max(BASE_ALIGN);
-        let made = if len >= MAP_FROM { Self::map(len, align) } else { Self::heap(len, align) };
+        let made = if len >= MAP_FROM { Self::map(len, align, content) } else { Self::heap(len, align) };
         made.inspect(|_| ALLOCATED.add(len)).ok_or(error)
     }
 
@@ -126,23 +145,41 @@ impl HostBuffer {
         Some(Self { start: unsafe { base.add(before) }, len, source: Backing::Heap { base, layout } })
     }
 
-    fn map(len: usize, align: usize) -> Option<Self> {
+    fn map(len: usize, align: usize, content: Content) -> Option<Self> {
         let align = if len >= 2 * HUGE_PAGE { align.max(HUGE_PAGE) } else { align };
         let page = sys::page_size();
         let margins = 2 * MARGIN + if align > page { align } else { 0 };
         let whole = len.checked_add(margins)?.checked_next_multiple_of(page)?;
         // Generated code computes signed differences of addresses.
         isize::try_from(whole).ok()?;
-        let base = sys::map_anonymous(whole)?;
+        let kept = mappings::take(whole, align);
+        let base = match &kept {
+            Some(kept) => kept.base,
+            None => sys::map_anonymous(whole)?,
+        };
         // SAFETY: the mapping is longer than a margin.
         let after_margin = unsafe { base.add(MARGIN) };
         let skip = after_margin.as_ptr().align_offset(align);
         // SAFETY: `skip` is less than `align`, and the mapping is `align` bytes longer than `len` and the margins when it is not zero.
         let start = unsafe { after_margin.add(skip) };
+        let mapping = match kept {
+            Some(kept) => {
+                let first = if content == Content::Zeros { 0 } else { len.min(kept.used) };
+                // SAFETY: the buffer that was there before had so many bytes, from the same address on.
+                unsafe { start.add(first).write_bytes(0, kept.used - first) };
+                Mapping { used: len, ..kept }
+            }
+            None => Mapping { base, whole, align, used: len },
+        };
         if align >= HUGE_PAGE {
             sys::advise_huge_pages(start, len);
         }
-        Some(Self { start, len, source: Backing::Mapping { base, len: whole } })
+        Some(Self { start, len, source: Backing::Mapping(mapping) })
+    }
+
+    /// Whether it is the memory of a file, which others may access.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.source, Backing::File { .. })
     }
 
     /// The first byte's address.
@@ -188,89 +225,8 @@ impl Drop for HostBuffer {
                     unsafe { dealloc(start.as_ptr(), layout) }
                 }
             }
-            Backing::Mapping { base, len } => sys::unmap(base, len),
+            Backing::Mapping(mapping) => mappings::give(mapping),
             Backing::File { .. } => sys::unmap(self.start, self.len),
         }
-    }
-}
-
-/// A list of small freed blocks for later buffers of the same size. Programs create and release buffers of the same few sizes,
-/// and allocating aligned blocks of some KiB with the C library is the most expensive part of creating a buffer.
-mod free_list {
-    use std::alloc::Layout;
-    use std::cell::UnsafeCell;
-    use std::ptr::NonNull;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    /// Maximum number of blocks.
-    const COUNT: usize = 16;
-    /// Maximum size of a block in bytes.
-    const MAX_BYTES: usize = 128 << 10;
-
-    type Block = (Layout, NonNull<u8>);
-
-    /// The blocks, latest last, and the index of the block to be replaced when the list is full.
-    struct Blocks {
-        kept: [Option<Block>; COUNT],
-        len: usize,
-        oldest: usize,
-    }
-
-    impl Blocks {
-        fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
-            let found = self.kept[..self.len].iter().rposition(|kept| kept.is_some_and(|(of, _)| of == layout))?;
-            self.len -= 1;
-            self.kept.swap(found, self.len);
-            self.kept[self.len].take().map(|(_, start)| start)
-        }
-
-        fn give(&mut self, block: Block) -> Option<Block> {
-            if self.len < COUNT {
-                self.kept[self.len] = Some(block);
-                self.len += 1;
-                return None;
-            }
-            let oldest = self.oldest;
-            self.oldest = (oldest + 1) % COUNT;
-            self.kept[oldest].replace(block)
-        }
-    }
-
-    struct FreeList {
-        busy: AtomicBool,
-        blocks: UnsafeCell<Blocks>,
-    }
-
-    // SAFETY: only the thread that set `busy` accesses `blocks`, and the blocks themselves are unused memory.
-    unsafe impl Sync for FreeList {}
-
-    static FREE_LIST: FreeList = FreeList {
-        busy: AtomicBool::new(false),
-        blocks: UnsafeCell::new(Blocks { kept: [None; COUNT], len: 0, oldest: 0 }),
-    };
-
-    /// Calls `act` with the blocks unless another thread accesses them. It never blocks.
-    fn with<R>(act: impl FnOnce(&mut Blocks) -> R) -> Option<R> {
-        if FREE_LIST.busy.swap(true, Ordering::Acquire) {
-            return None;
-        }
-        // SAFETY: `busy` excludes other threads, and `act` does not call this function.
-        let result = act(unsafe { &mut *FREE_LIST.blocks.get() });
-        FREE_LIST.busy.store(false, Ordering::Release);
-        Some(result)
-    }
-
-    /// Removes a block of exactly this layout, if there is one.
-    pub(super) fn take(layout: Layout) -> Option<NonNull<u8>> {
-        if layout.size() > MAX_BYTES { None } else { with(|blocks| blocks.take(layout))? }
-    }
-
-    /// Stores a block; returns a block to free, if any.
-    pub(super) fn give(layout: Layout, start: NonNull<u8>) -> Option<Block> {
-        let block = (layout, start);
-        if layout.size() > MAX_BYTES {
-            return Some(block);
-        }
-        with(|blocks| blocks.give(block)).unwrap_or(Some(block))
     }
 }

@@ -5,15 +5,17 @@
 //! `&[u8]` of it is ever created; bytes are only moved by raw copies.
 //!
 //! Not here: buffer objects with their flags, map counts and migration (in the driver), images.
-//! Not here: buffer objects and their flags, map counts, migration (the driver's), images.
 #![allow(unsafe_code, reason = "allocations and raw copies")]
 
+mod free_list;
 mod host;
+mod mappings;
 mod rect;
 mod slice;
 #[cfg(test)]
 mod tests;
 
 pub use host::{AllocError, BASE_ALIGN, HostBuffer, ImportError};
+pub(crate) use mappings::release as release_kept;
 pub use rect::{RectCopy, RectError, RectLayout};
 pub use slice::{MemSlice, MemoryError, OutOfBounds};

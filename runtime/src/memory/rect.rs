@@ -1,5 +1,7 @@
 //! Rectangles in linear memory: the checked geometry of rectangular copies.
 
+use std::ops::Range;
+
 use super::slice::OutOfBounds;
 
 /// Why a rectangle is invalid. All of these are `CL_INVALID_VALUE` in the rules of the rect commands.
@@ -144,27 +146,37 @@ impl RectCopy {
         if self.src.end <= src_len && self.dst.end <= dst_len { Ok(()) } else { Err(OutOfBounds) }
     }
 
-    /// Calls `row(source offset, destination offset, length)` for each stretch that is contiguous on both sides.
-    pub(super) fn rows(&self, mut row: impl FnMut(usize, usize, usize)) {
+    /// Length in bytes of the stretches that are contiguous on both sides, in how many rows and planes they are.
+    fn contiguous(&self) -> [usize; 3] {
         let [width, height, depth] = self.region;
         let tight_rows = self.src.row_pitch == width && self.dst.row_pitch == width;
         let plane = width * height;
         let tight_planes = tight_rows && self.src.slice_pitch == plane && self.dst.slice_pitch == plane;
-        let (width, height, depth) = if tight_planes {
-            (plane * depth, 1, 1)
+        if tight_planes {
+            [plane * depth, 1, 1]
         } else if tight_rows {
-            (plane, 1, depth)
+            [plane, 1, depth]
         } else {
-            (width, height, depth)
-        };
-        for z in 0..depth {
-            for y in 0..height {
-                row(
-                    self.src.start + z * self.src.slice_pitch + y * self.src.row_pitch,
-                    self.dst.start + z * self.dst.slice_pitch + y * self.dst.row_pitch,
-                    width,
-                );
-            }
+            [width, height, depth]
+        }
+    }
+
+    /// Length in bytes and number of the stretches that are contiguous on both sides.
+    pub(crate) fn stretches(&self) -> [usize; 2] {
+        let [width, height, depth] = self.contiguous();
+        [width, height * depth]
+    }
+
+    /// Calls `row(source offset, destination offset, length)` for some of these stretches.
+    pub(super) fn rows_of(&self, stretches: Range<usize>, mut row: impl FnMut(usize, usize, usize)) {
+        let [width, height, _] = self.contiguous();
+        for stretch in stretches {
+            let (y, z) = (stretch % height, stretch / height);
+            row(
+                self.src.start + z * self.src.slice_pitch + y * self.src.row_pitch,
+                self.dst.start + z * self.dst.slice_pitch + y * self.dst.row_pitch,
+                width,
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! References to parts of memory, and operations on them.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -90,6 +91,11 @@ impl MemSlice {
         Ok(MemSlice { start, len, owner: self.owner.clone() })
     }
 
+    /// Whether all of it can be accessed: it is neither the application's, nor a file that another process may shorten.
+    fn is_own(&self) -> bool {
+        self.owner.as_ref().is_some_and(|owner| !owner.is_shared())
+    }
+
     /// Whether the two slices overlap.
     pub fn overlaps(&self, other: &MemSlice) -> bool {
         let (a, b) = (self.start.addr().get(), other.start.addr().get());
@@ -150,9 +156,23 @@ impl MemSlice {
     /// Fills each row of a region with `pattern`. The rows must be multiples of it.
     pub fn fill_rect(&self, pattern: &[u8], place: &RectLayout, region: [usize; 3]) -> Result<(), MemoryError> {
         let rect = RectCopy::new(region, *place, *place);
+        self.fill_rows(pattern, &rect, 0..rect.stretches()[1])
+    }
+
+    /// Fills some of the contiguous stretches of a region; if there is only one, some of its bytes.
+    pub(crate) fn fill_part(&self, pattern: &[u8], rect: &RectCopy, part: Range<usize>) -> Result<(), MemoryError> {
+        let [bytes, rows] = rect.stretches();
+        if rows > 1 {
+            return self.fill_rows(pattern, rect, part.start..part.end.min(rows));
+        }
+        let len = part.end.min(bytes).saturating_sub(part.start);
+        self.part(rect.dst.start() + part.start, len)?.fill(pattern)
+    }
+
+    fn fill_rows(&self, pattern: &[u8], rect: &RectCopy, rows: Range<usize>) -> Result<(), MemoryError> {
         rect.check_within(self.len, self.len)?;
         let mut filled = Ok(());
-        rect.rows(|start, _, len| {
+        rect.rows_of(rows, |start, _, len| {
             if filled.is_ok() {
                 filled = self.part(start, len).map_err(MemoryError::from).and_then(|row| row.fill(pattern));
             }
@@ -163,13 +183,40 @@ impl MemSlice {
     /// Copies a rectangle of `source` into this slice. If the two rectangles overlap, the result is undefined (the driver rejects
     /// such copies).
     pub fn copy_rect_from(&self, source: &MemSlice, rect: &RectCopy) -> Result<(), MemoryError> {
+        self.copy_rows_from(source, rect, 0..rect.stretches()[1])
+    }
+
+    /// Copies some of the stretches of a rectangle that are contiguous on both sides; if there is only one, some of its bytes.
+    pub(crate) fn copy_part_from(
+        &self,
+        source: &MemSlice,
+        rect: &RectCopy,
+        part: Range<usize>,
+    ) -> Result<(), MemoryError> {
+        let [bytes, rows] = rect.stretches();
+        if rows > 1 {
+            return self.copy_rows_from(source, rect, part.start..part.end.min(rows));
+        }
+        let (start, end) = (part.start, part.end.min(bytes));
+        let of = |slice: &MemSlice, origin: usize| slice.part(origin + start, end.saturating_sub(start));
+        of(self, rect.dst.start())?.copy_from(&of(source, rect.src.start())?)
+    }
+
+    fn copy_rows_from(&self, source: &MemSlice, rect: &RectCopy, rows: Range<usize>) -> Result<(), MemoryError> {
         rect.check_within(source.len, self.len)?;
+        let own = self.is_own() && source.is_own();
         let mut copied = Ok(());
-        rect.rows(|from, to, len| {
+        rect.rows_of(rows, |from, to, len| {
             if copied.is_ok() {
-                // SAFETY: every row is inside its slice: the rectangles' ends are, and rows only ascend from the origins. What
-                // exists of the slices may be accessed.
-                copied = unsafe { access::copy(self.start.add(to).as_ptr(), source.start.add(from).as_ptr(), len) };
+                // SAFETY: every row is inside its slice: the rectangles' ends are, and rows only ascend from the origins.
+                let (to, from) = unsafe { (self.start.add(to).as_ptr(), source.start.add(from).as_ptr()) };
+                if own {
+                    // SAFETY: both are memory of buffers, which exists.
+                    unsafe { core::ptr::copy(from, to, len) }
+                } else {
+                    // SAFETY: what exists of the slices may be accessed.
+                    copied = unsafe { access::copy(to, from, len) };
+                }
             }
         });
         Ok(copied?)

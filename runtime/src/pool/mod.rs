@@ -34,11 +34,11 @@ use worker::on_working_worker;
 pub(crate) use worker::{on_worker, place};
 
 use crate::enqueue::Family;
-use crate::fault;
 use crate::graph::Node;
 use crate::launch::Running;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, const_fn, shared};
+use crate::{fault, memory};
 use jobs::{JobFilter, Jobs};
 use sleep::Sleep;
 use strand::Strand;
@@ -185,6 +185,7 @@ impl PoolHandle {
         if SHARED.queues.fetch_sub(1, Ordering::SeqCst) == 1 {
             SHARED.strand.reconsider();
             fault::no_more_queues();
+            memory::release_kept();
         }
     }
 }

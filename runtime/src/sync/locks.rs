@@ -6,7 +6,7 @@
 
 #![cfg_attr(feature = "loom", allow(dead_code, reason = "models leave some functions to loom's locks"))]
 
-use std::sync::{self, PoisonError};
+use std::sync::{self, PoisonError, TryLockError};
 use std::time::Duration;
 
 pub(crate) use std::sync::MutexGuard;
@@ -22,6 +22,15 @@ impl<T> Mutex<T> {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock, unless a thread holds it.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     pub(crate) fn get_mut(&mut self) -> &mut T {

@@ -78,6 +78,26 @@ isolated! {
         let text = rig.fails(kernel, (ITEMS, 0));
         assert!(text.contains("line 2 of the source"), "{text}");
     };
+    large_reads_into_inaccessible_memory => || {
+        const BYTES: usize = 8 << 20;
+        let rig = Rig::new();
+        // SAFETY: a new mapping, whose second half becomes inaccessible.
+        let target = unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let base = libc::mmap(std::ptr::null_mut(), BYTES, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+            libc::mprotect(base.byte_add(BYTES / 2), BYTES / 2, libc::PROT_NONE);
+            base
+        };
+        let buffer = rig.buffer(BYTES);
+        // SAFETY: what is not accessible is what this test is about.
+        let event = unsafe {
+            cl3::command_queue::enqueue_read_buffer(rig.queue, buffer, 0, 0, BYTES, target, 0, std::ptr::null())
+        };
+        let event = event.expect("a read");
+        let text = rig.failure(event);
+        assert!(text.contains("write to address"), "{text}");
+        rig.works();
+    };
     names_the_nearest_buffer => || {
         let rig = Rig::new();
         // SAFETY: a new mapping, of which the second page becomes inaccessible.

@@ -16,7 +16,7 @@ use crate::ffi::pointer::{HostPtr, InArray, InBytes, Out};
 use crate::object::buffer::Mem;
 use crate::object::image::{Image, MipLevel};
 use crate::object::mapping::Region;
-use crate::object::operation::{self, Operation, Task, checked_before};
+use crate::object::operation::{self, Operation, Task};
 use crate::object::queue::Queue;
 
 /// Origin or region as C passes it, in elements.
@@ -139,7 +139,7 @@ pub fn read(
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     let (source, rect) = (part.bytes, RectCopy::new(part.extent, part.place, outside));
-    command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(memory.copy_rect_from(&source, &rect)))
+    command.keep(&mem).operation(blocking != CL_FALSE, operation::copy_rect(memory, source, rect, KeepAlive::new()))
 }
 
 /// `clEnqueueWriteImage`
@@ -165,7 +165,7 @@ pub fn write(
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     let (target, rect) = (part.bytes, RectCopy::new(part.extent, outside, part.place));
-    command.keep(&mem).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&memory, &rect)))
+    command.keep(&mem).operation(blocking != CL_FALSE, operation::copy_rect(target, memory, rect, KeepAlive::new()))
 }
 
 /// `clEnqueueCopyImage`
@@ -358,8 +358,7 @@ pub fn checked_fill(
     ensure(mem.is_mutable(), InvalidOperation)?;
 
     let element = encode(image.layout(), colour);
-    let task = move || checked_before(part.bytes.fill_rect(&element, &part.place, part.extent));
-    Ok(Operation { task, keep: KeepAlive::from_iter([mem as _]) })
+    Ok(operation::fill_rect(part.bytes, element, (part.place, part.extent), KeepAlive::from_iter([mem as _])))
 }
 
 /// `clEnqueueMapImage`

@@ -131,8 +131,9 @@ impl<'call> Submission<'call> {
     /// # Errors
     /// As [`Submission::submit`].
     pub fn operation(mut self, blocking: bool, operation: Operation<impl Task>) -> ClResult<()> {
-        self.keep.extend(operation.keep);
-        self.task(blocking, operation.task)
+        let (work, keep) = operation.into_work();
+        self.keep.extend(keep);
+        self.submit(blocking, work)
     }
 
     /// Submits a command that one thread executes: a copy, a fill, or a call.

@@ -14,7 +14,7 @@ use crate::ffi::callback::FreeFunction;
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray, InBytes, UserData};
 use crate::object::allocation::AllocationKind;
-use crate::object::operation::{self, Operation, Task, checked_before};
+use crate::object::operation::{self, Operation, Task};
 use crate::object::queue::Queue;
 
 /// Maximum size of a pattern: the largest type of OpenCL C.
@@ -184,8 +184,7 @@ pub fn usm_set(queue: Handle<Queue>, target: HostPtr, value: cl_int, size: usize
     let command = Submission::new(&queue, CL_COMMAND_MEMFILL_INTEL, wait)?;
 
     // As in memset, the lowest byte of the value is used.
-    let pattern = [value.to_le_bytes()[0]];
-    command.task(false, move || checked_before(bytes.fill(&pattern)))
+    command.operation(false, operation::fill(bytes, vec![value.to_le_bytes()[0]], KeepAlive::new()))
 }
 
 /// `clEnqueueSVMMap`

@@ -10,7 +10,7 @@ use crate::error::{ClResult, ensure};
 use crate::ffi::handle::{Handle, Ref};
 use crate::ffi::pointer::{HostPtr, InArray};
 use crate::object::buffer::Mem;
-use crate::object::operation::{self, Operation, Task, checked_before};
+use crate::object::operation::{self, Operation, Task};
 use crate::object::queue::Queue;
 
 /// `clEnqueueReadBuffer`
@@ -39,7 +39,7 @@ pub fn read_buffer(
     ensure(buffer.host_may_read(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
+    command.keep(&buffer).operation(blocking != CL_FALSE, operation::copy(target, source, KeepAlive::new()))
 }
 
 /// `clEnqueueWriteBuffer`
@@ -69,7 +69,7 @@ pub fn write_buffer(
     ensure(buffer.host_may_write(), InvalidOperation)?;
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
-    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_from(&source)))
+    command.keep(&buffer).operation(blocking != CL_FALSE, operation::copy(target, source, KeepAlive::new()))
 }
 
 /// `clEnqueueCopyBuffer`
@@ -186,7 +186,7 @@ pub fn read_buffer_rect(
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     let source = buffer.bytes().clone();
-    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&source, &rect)))
+    command.keep(&buffer).operation(blocking != CL_FALSE, operation::copy_rect(target, source, rect, KeepAlive::new()))
 }
 
 /// `clEnqueueWriteBufferRect`
@@ -227,7 +227,7 @@ pub fn write_buffer_rect(
     // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: see `Submission::submit`
 
     let target = buffer.bytes().clone();
-    command.keep(&buffer).task(blocking != CL_FALSE, move || checked_before(target.copy_rect_from(&source, &rect)))
+    command.keep(&buffer).operation(blocking != CL_FALSE, operation::copy_rect(target, source, rect, KeepAlive::new()))
 }
 
 /// `clEnqueueCopyBufferRect`

@@ -313,9 +313,10 @@ impl Making {
         }
         // CL_MEM_OBJECT_ALLOCATION_FAILURE if there is a failure to allocate memory for the image object
         // (with the pitches of the application's memory, which queries report)
-        let allocated = HostBuffer::new(needed, ALIGN).map_err(|_| MemObjectAllocationFailure)?;
-        let bytes = Arc::new(allocated).slice();
-        if let Some(source) = host_ptr.slice(needed) {
+        let source = host_ptr.slice(needed);
+        let allocate = if source.is_some() { HostBuffer::overwritten } else { HostBuffer::new };
+        let bytes = Arc::new(allocate(needed, ALIGN).map_err(|_| MemObjectAllocationFailure)?).slice();
+        if let Some(source) = source {
             bytes.copy_from(&source).map_err(|_| MemObjectAllocationFailure)?;
         }
         Ok(Object::create(self.finish(levels, bytes, HostPtr::NULL, None)))
