@@ -10,9 +10,9 @@ use crate::{pool, sys};
 
 /// Maximum number of mappings.
 const COUNT: usize = 16;
-/// Maximum number of used bytes, in one mapping and in all.
-const MAX_BYTES: usize = 32 << 20;
-const MAX_BYTES_OF_ALL: usize = 64 << 20;
+/// Maximum number of used bytes, in one mapping and in all. Longer ones have huge pages, which take no longer to provide than to clear.
+const MAX_BYTES: usize = 8 << 20;
+const MAX_BYTES_OF_ALL: usize = 32 << 20;
 /// Another mapping may be longer by this part of its length.
 const TOLERANCE: usize = 4;
 
