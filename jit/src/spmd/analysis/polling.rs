@@ -178,7 +178,7 @@ impl<'a> PollingLoop<'a> {
 
     /// Whether the loop ends after some number of iterations whatever others write, and does not count them only to wait for so
     /// long.
-    fn is_finite_work(&self) -> bool {
+    pub(super) fn is_finite_work(&self) -> bool {
         let NormalForm { func, dom, loops, .. } = self.normal;
         let data = loops.get(self.id);
         let params = func.dfg.params(data.header);

@@ -6,12 +6,13 @@
 //! implementations provide it. So a kernel with such a loop has one lane per pack. The analysis looks for a loop
 //!
 //! 1. with an exit that depends on a read of shared memory, by an atomic or volatile access at an address that stays the same, or by a
-//!    plain access in a loop with a fence ([`super::polling`]);
+//!    plain access in a loop with a fence ([`super::polling`]). A loop that ends after a number of iterations in any case, and does
+//!    work in them, such as a search that another work-item's success ends early, does not wait, unless it tries to acquire something;
 //! 2. in which a lane can be while other lanes of the pack are elsewhere: after the loop, or on another path of a branch;
 //! 3. whose memory these other lanes may write before they reach a barrier, where they wait for the lane in any case.
 
 use clift_kir::analysis::DomTree;
-use clift_kir::{Block, Function, Inst, Loc, Meeting, MemScope, Opcode};
+use clift_kir::{Block, Effects, Function, Inst, Loc, Meeting, MemScope, Opcode};
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashSet;
 
@@ -37,6 +38,16 @@ pub(crate) fn find_blocking_read(normal: &NormalForm, divergence: &Divergence) -
     }
     let post = DomTree::post(&normal.cfg);
     polling.into_iter().find_map(|polling| SpinLoopSearch { normal, divergence, post: &post, polling }.run())
+}
+
+/// Whether an instruction accesses memory without changing it: it acquires no lock.
+fn only_reads(func: &Function, inst: Inst) -> bool {
+    match func.dfg.inst(inst).op.info().effects {
+        Effects::Read => true,
+        Effects::Pure | Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => {
+            func.dfg.inst(inst).op == Opcode::AtomicLoad
+        }
+    }
 }
 
 /// Whether the lanes of a pack wait for each other at an instruction.
@@ -71,9 +82,12 @@ impl SpinLoopSearch<'_> {
         {
             return None;
         }
+        let is_finite = self.polling.is_finite_work();
+        let may_wait = |inst: Inst| !is_finite || !only_reads(func, inst);
         let read = self.polling.reads_before_exits().into_iter().find(|&inst| {
             let address = func.dfg.inst(inst).args[0];
-            self.polling.is_invariant_address(address)
+            may_wait(inst)
+                && self.polling.is_invariant_address(address)
                 && !self.polling.is_only_added_to(inst)
                 && !self.polling.is_exchange_pair(inst)
                 && self.other_lanes_write(inst)

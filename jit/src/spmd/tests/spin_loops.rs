@@ -255,10 +255,14 @@ b3:
     };
     assert_eq!(yields(&bounded("v21: i32 = imul v20, v20", "v21")), 0);
     assert_eq!(yields(&bounded("store align 4 v2, v4", "v20")), 0);
-    assert_eq!(
-        yields(&bounded("", "v20").replace(", v20: i32", "").replace(", v20)", ")").replace("(v3, v1)", "(v3)")),
-        1
-    );
+    let counts = bounded("", "v20").replace(", v20: i32", "").replace(", v20)", ")").replace("(v3, v1)", "(v3)");
+    assert_eq!(yields(&counts), 1);
+    let searches = bounded("v21: i32 = imul v20, v20", "v21");
+    assert_eq!(spin_loop(&searches), None, "a lane that has left the loop waits for a known number of iterations");
+    assert_eq!(spin_loop(&searches.replace("load align 4 volatile v0", "atomic_load relaxed device v0")), None);
+    assert!(spin_loop(&counts).is_some());
+    let acquires = searches.replace("load align 4 volatile v0", "atomic_cmpxchg acquire device v0, v3, v4");
+    assert!(spin_loop(&acquires).is_some(), "only the lane that has the lock would get it in all these iterations");
 }
 
 #[test]
