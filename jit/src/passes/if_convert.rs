@@ -15,13 +15,14 @@
 //! there stays where the condition does not hold. No other work-item sees private memory. So a swap of neighbours in a sort, which
 //! is what this is for, is two selects: later passes see what is stored, and masked stores would not be forwarded to loads.
 //!
-//! **Cost model.** The two sides may have [`MAX_SIDES`] instructions in all, none of them a division, a root or a function, besides
-//! [`MAX_STORES`] stores, and [`MAX_SELECTS`] values may depend on the branch. Cold sides, branches that are there to skip work (`pack_any`), and choices
-//! between pointers, whose origin passes on memory want to see, stay.
+//! **Cost model.** The two sides may have [`MAX_SIDES`] instructions in all, of which products of 64-bit integers count as
+//! several ([`PRODUCT_64`]), none of them a division, a root or a function, besides [`MAX_STORES`] stores, and [`MAX_SELECTS`] values
+//! may depend on the branch. Cold sides, branches that are there to skip work (`pack_any`), and choices between pointers, whose origin
+//! passes on memory want to see, stay.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, MemInfo, Opcode, Space, Type, Value};
+use clift_kir::{Block, BlockCall, Builder, Elem, Function, Imm, Inst, MemInfo, Opcode, Space, Type, Value};
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -30,6 +31,8 @@ use super::{Changed, simplify_cfg};
 
 /// The most instructions of both sides of a branch.
 const MAX_SIDES: usize = 5;
+/// How many instructions a product of 64-bit integers counts as: vectors of them take three to eight.
+const PRODUCT_64: usize = 5;
 /// The most stores of both sides of a branch.
 const MAX_STORES: usize = 4;
 /// The most values that depend on a branch.
@@ -92,9 +95,9 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
     if joins[0].block == block || same_target && waits_for_loads(func, cfg, condition, &joins) {
         return None;
     }
-    let count =
-        |counts: fn(Opcode) -> bool| sides.iter().flatten().filter(|&&inst| counts(func.dfg.inst(inst).op)).count();
-    let (cost, stores) = (count(|op| !matches!(op, Opcode::Const | Opcode::Store)), count(|op| op == Opcode::Store));
+    let insts = || sides.iter().flatten();
+    let cost: usize = insts().map(|&inst| cost_of(func, inst)).sum();
+    let stores = insts().filter(|&&inst| func.dfg.inst(inst).op == Opcode::Store).count();
     let differing = joins[0].args.iter().zip(&joins[1].args).filter(|(a, b)| a != b);
     let mut selects = 0;
     for (&a, _) in differing {
@@ -105,6 +108,19 @@ fn convertible(func: &Function, cfg: &Cfg, block: Block) -> Option<ShortBranch> 
     }
     let short = cost <= MAX_SIDES && stores <= MAX_STORES && selects <= MAX_SELECTS;
     short.then_some(ShortBranch { condition, sides, joins })
+}
+
+/// How many instructions of a side one counts as.
+fn cost_of(func: &Function, inst: Inst) -> usize {
+    let op = func.dfg.inst(inst).op;
+    let is_product_64 = || op == Opcode::Imul && func.dfg.ty(func.dfg.result(inst)).elem == Elem::I64;
+    if matches!(op, Opcode::Const | Opcode::Store) {
+        0
+    } else if is_product_64() {
+        PRODUCT_64
+    } else {
+        1
+    }
 }
 
 /// How many values are looked at to find what a condition depends on.
