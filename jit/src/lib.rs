@@ -8,7 +8,9 @@
 //! Deliberately not here: OpenCL handles, queues and threads.
 
 pub mod builtins;
+#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 mod check;
+#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub(crate) mod codegen;
 pub(crate) mod guard;
 pub mod options;
@@ -17,6 +19,7 @@ pub mod pipeline;
 pub mod program;
 pub mod specialize;
 pub mod spirv;
+#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod spmd;
 pub mod target;
 #[cfg(feature = "testing")]

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::dfg::DataFlowGraph;
 use crate::entities::{Block, Const, Func, Global, Slot, Value};
 use crate::libfn::LibFn;
 use crate::ops::Opcode;
@@ -84,6 +85,13 @@ pub enum Imm {
 }
 
 impl Imm {
+    /// Replaces a constant of one function's pool by the equal one of another function's.
+    pub fn copy_constant(&mut self, from: &DataFlowGraph, to: &mut DataFlowGraph) {
+        if let Imm::Const(id) = self {
+            *id = to.make_const(from.constant(*id).clone());
+        }
+    }
+
     /// Branch targets in order (for a switch: cases, then default).
     pub fn targets(&self) -> SmallVec<[&BlockCall; 2]> {
         match self {

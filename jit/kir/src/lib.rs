@@ -14,6 +14,7 @@
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and analysis results stored in the IR. The crate forbids `unsafe`.
 //! `docs/kernel-ir.md` is the reference.
 #![forbid(unsafe_code)]
+#![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod analysis;
 pub mod builder;

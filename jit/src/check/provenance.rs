@@ -153,18 +153,16 @@ impl Place {
         let mut place = Place { base: pointer, at_start: false, terms: SmallVec::new(), disp: 0 };
         while let ValueDef::Result(inst, _) = func.dfg.def(place.base) {
             let data = func.dfg.inst(inst);
-            match data.imm {
-                Imm::Addr { scale, disp } if data.op == Opcode::Addr => {
-                    place.disp = place.disp.wrapping_add(disp);
-                    place.terms.extend(data.args.get(1).map(|&index| (index, scale)));
-                    place.base = data.args[0];
-                }
-                _ if data.op == Opcode::SpaceCast => place.base = data.args[0],
-                _ => {
-                    place.at_start = named(func, inst).is_some();
-                    break;
-                }
+            if let Imm::Addr { scale, disp } = data.imm
+                && data.op == Opcode::Addr
+            {
+                place.disp = place.disp.wrapping_add(disp);
+                place.terms.extend(data.args.get(1).map(|&index| (index, scale)));
+            } else if data.op != Opcode::SpaceCast {
+                place.at_start = named(func, inst).is_some();
+                break;
             }
+            place.base = data.args[0];
         }
         place
     }

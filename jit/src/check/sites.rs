@@ -201,9 +201,10 @@ impl<'a> Sites<'a> {
             },
             Some(Object::Variable(global, space)) => {
                 let GlobalData { name, size, .. } = &self.globals[global];
-                match space {
-                    clift_kir::Space::Local => SiteObject::Local(name.clone(), *size),
-                    _ => SiteObject::Program(name.clone(), *size),
+                if let clift_kir::Space::Local = space {
+                    SiteObject::Local(name.clone(), *size)
+                } else {
+                    SiteObject::Program(name.clone(), *size)
                 }
             }
             Some(Object::Slot(slot)) => {

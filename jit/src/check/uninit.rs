@@ -152,11 +152,8 @@ fn is_followed(
     } else {
         matches!(data.op, Opcode::Icmp | Opcode::InSpace) || is_access(data.op)
     };
-    let through = match data.op {
-        Opcode::Memcpy => number < 2,
-        op if is_access(op) => number == 0,
-        _ => true,
-    };
+    let pointers = if data.op == Opcode::Memcpy { 2 } else { 1 };
+    let through = !is_access(data.op) || number < pointers;
     followed && through
 }
 
@@ -543,11 +540,14 @@ impl Pass<'_, '_> {
             let object = self.provenance.object(value);
             object.is_some_and(|object| self.shadows.contains_key(&object))
         };
-        let copied = match data.op {
-            Opcode::Store if has_shadow(data.args[0]) => SmallVec::from_slice(&[data.args[1]]),
-            _ if copies(self.func, data) => copied_operands(self.func, data),
-            _ if is_lanewise(self.func, inst, data) => data.args.iter().copied().collect(),
-            _ => SmallVec::new(),
+        let copied = if data.op == Opcode::Store && has_shadow(data.args[0]) {
+            SmallVec::from_slice(&[data.args[1]])
+        } else if copies(self.func, data) {
+            copied_operands(self.func, data)
+        } else if is_lanewise(self.func, inst, data) {
+            data.args.iter().copied().collect()
+        } else {
+            SmallVec::new()
         };
         data.args.iter().copied().filter(|value| !copied.contains(value)).collect()
     }

@@ -153,6 +153,7 @@ pub(super) struct PlacedCode {
 
 /// Translates an error: a kernel may be too large, everything else is a bug of the compiler.
 pub(super) fn describe(error: ModuleError) -> BuildError {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "errors of another crate")]
     match error {
         ModuleError::Compilation(CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge) => {
             BuildError::Limit("too large for the code generator".to_owned())

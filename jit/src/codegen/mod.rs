@@ -155,6 +155,50 @@ fn not_legal(op: impl Into<Opcode>) -> ! {
     unreachable!("broken invariant: {} in a legal function", op.into().info().name)
 }
 
+/// Shifts and rotations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shift {
+    Left,
+    Right,
+    ArithmeticRight,
+    RotateLeft,
+}
+
+impl Shift {
+    fn of(op: Opcode) -> Shift {
+        let shifts = [
+            (Opcode::Shl, Shift::Left),
+            (Opcode::Lshr, Shift::Right),
+            (Opcode::Ashr, Shift::ArithmeticRight),
+            (Opcode::Rotl, Shift::RotateLeft),
+        ];
+        let found = shifts.into_iter().find(|&(each, _)| each == op);
+        found.unwrap_or_else(|| unreachable!("broken invariant: {} is not a shift", op.info().name)).1
+    }
+}
+
+/// Sums and differences that clamp to the range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Saturating {
+    Sum,
+    Difference,
+    SignedSum,
+    SignedDifference,
+}
+
+impl Saturating {
+    fn of(op: Opcode) -> Saturating {
+        let ops = [
+            (Opcode::UaddSat, Saturating::Sum),
+            (Opcode::UsubSat, Saturating::Difference),
+            (Opcode::SaddSat, Saturating::SignedSum),
+            (Opcode::SsubSat, Saturating::SignedDifference),
+        ];
+        let found = ops.into_iter().find(|&(each, _)| each == op);
+        found.unwrap_or_else(|| unreachable!("broken invariant: {} does not saturate", op.info().name)).1
+    }
+}
+
 /// The integer ops that Booleans and masks have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BooleanOp {

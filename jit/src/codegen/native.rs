@@ -77,9 +77,8 @@ pub(super) fn compile_called(
     let mut session = backend.session(dump);
     let defined = guarded(PANIC, || session.define(&func.name, func, data))?;
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    let callees = insts.filter_map(|&inst| match func.dfg.inst(inst).imm {
-        Imm::Func(callee) => Some(data.stack_of(callee)),
-        _ => None,
+    let callees = insts.filter_map(|&inst| {
+        if let Imm::Func(callee) = func.dfg.inst(inst).imm { Some(data.stack_of(callee)) } else { None }
     });
     let stack = u64::from(defined.frame) + callees.max().unwrap_or(0);
     if stack > MAX_STACK_OF_CALLED {

@@ -29,10 +29,10 @@ pub fn same_bits(_: &LaneCx<'_>, args: &[u64]) -> u64 {
 }
 
 fn mode(cx: &LaneCx<'_>) -> Convert {
-    match cx.imm {
-        Imm::Convert(convert) => *convert,
-        imm => unreachable!("broken invariant: conversion with immediate {imm:?}"),
-    }
+    let Imm::Convert(convert) = cx.imm else {
+        unreachable!("broken invariant: conversion with immediate {:?}", cx.imm)
+    };
+    *convert
 }
 
 /// A finite float as an integral number, rounded.

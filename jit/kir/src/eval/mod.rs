@@ -42,10 +42,8 @@ pub struct WholeCx<'a> {
 
 /// The meaning of `libcall`.
 pub fn lib_call(cx: &LaneCx<'_>, args: &[u64]) -> u64 {
-    match cx.imm {
-        Imm::Lib(function) => function.eval(cx.src, args),
-        imm => unreachable!("broken invariant: libcall with immediate {imm:?}"),
-    }
+    let Imm::Lib(function) = cx.imm else { unreachable!("broken invariant: libcall with immediate {:?}", cx.imm) };
+    function.eval(cx.src, args)
 }
 
 /// Combines two values by an atomic operation or a step of a reduction.

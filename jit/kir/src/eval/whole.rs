@@ -17,10 +17,8 @@ fn numbers(cx: &WholeCx<'_>) -> std::ops::Range<usize> {
 
 /// The lane number that an immediate is.
 fn lane_number(cx: &WholeCx<'_>) -> usize {
-    match cx.imm {
-        Imm::Lane(lane) => usize::from(*lane),
-        imm => unreachable!("broken invariant: a lane number {imm:?}"),
-    }
+    let Imm::Lane(lane) = cx.imm else { unreachable!("broken invariant: a lane number {:?}", cx.imm) };
+    usize::from(*lane)
 }
 
 /// Meaning of `bitcast`.

@@ -27,18 +27,22 @@ impl<'m> Machine<'m, '_> {
                 frame.set(result, &value);
                 return;
             }
-            LeafOp::ArgAddr => match data.imm {
-                Imm::Offset(offset) => self.place.arg_block.wrapping_add(u64::from(offset)),
-                ref imm => unreachable!("broken invariant: arg_addr with {imm:?}"),
-            },
-            LeafOp::SlotAddr => match data.imm {
-                Imm::Slot(slot) => frame.slots[slot.as_u32() as usize],
-                ref imm => unreachable!("broken invariant: slot_addr with {imm:?}"),
-            },
-            LeafOp::GlobalAddr => match data.imm {
-                Imm::Global(global) => self.globals.get(global),
-                ref imm => unreachable!("broken invariant: global_addr with {imm:?}"),
-            },
+            LeafOp::ArgAddr => {
+                let Imm::Offset(offset) = data.imm else {
+                    unreachable!("broken invariant: arg_addr with {:?}", data.imm)
+                };
+                self.place.arg_block.wrapping_add(u64::from(offset))
+            }
+            LeafOp::SlotAddr => {
+                let Imm::Slot(slot) = data.imm else { unreachable!("broken invariant: slot_addr with {:?}", data.imm) };
+                frame.slots[slot.as_u32() as usize]
+            }
+            LeafOp::GlobalAddr => {
+                let Imm::Global(global) = data.imm else {
+                    unreachable!("broken invariant: global_addr with {:?}", data.imm)
+                };
+                self.globals.get(global)
+            }
         };
         frame.set(result, &[address]);
     }

@@ -57,7 +57,9 @@ pub(crate) fn read_lane(elem: Elem, text: &str) -> Option<u64> {
                 // Through f32: exact for what is printed, and rounded twice at most for hand-written digits.
                 Elem::F16 => Some(u64::from(f16::from_f32(text.parse().ok()?).to_bits())),
                 Elem::F32 => Some(u64::from(text.parse::<f32>().ok()?.to_bits())),
-                _ => Some(text.parse::<f64>().ok()?.to_bits()),
+                Elem::F64 | Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
+                    Some(text.parse::<f64>().ok()?.to_bits())
+                }
             }
         }
     }

@@ -189,7 +189,29 @@ impl Reader {
                 Imm::Branch(Box::new([then, block_call(p, &mut places)?]))
             }
             ImmKind::Switch => Imm::Switch(Box::new(switch(p, &mut places)?)),
-            _ => imm,
+            ImmKind::None
+            | ImmKind::Const
+            | ImmKind::IntCond
+            | ImmKind::FloatCond
+            | ImmKind::Fp
+            | ImmKind::Wrap
+            | ImmKind::Convert
+            | ImmKind::Lane
+            | ImmKind::Lanes
+            | ImmKind::Addr
+            | ImmKind::Mem
+            | ImmKind::Atomic
+            | ImmKind::Reduce
+            | ImmKind::Group
+            | ImmKind::Slot
+            | ImmKind::Global
+            | ImmKind::Dim
+            | ImmKind::Offset
+            | ImmKind::Space
+            | ImmKind::Image
+            | ImmKind::Lib
+            | ImmKind::Func
+            | ImmKind::Barrier => imm,
         };
         let loc = loc(p)?;
         p.end_of_line()?;

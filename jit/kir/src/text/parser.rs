@@ -151,9 +151,10 @@ impl<'t> Parser<'t> {
 
     /// The offence that something else was expected.
     pub(super) fn expected(&self, what: impl Display) -> Error {
-        let found = match self.peek() {
-            Token::Newline | Token::End => self.peek().describe().to_owned(),
-            _ => format!("`{}`", self.peek_text()),
+        let found = if let Token::Newline | Token::End = self.peek() {
+            self.peek().describe().to_owned()
+        } else {
+            format!("`{}`", self.peek_text())
         };
         self.error(format!("expected {what}, found {found}"))
     }

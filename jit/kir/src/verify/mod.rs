@@ -167,10 +167,7 @@ fn types(report: &mut Checker<'_>, module: &Module) {
         args.extend(data.args.iter().map(|&v| func.dfg.ty(v)));
         results.clear();
         results.extend(func.dfg.results(inst).iter().map(|&v| func.dfg.ty(v)));
-        let callee = match data.imm {
-            crate::inst::Imm::Func(id) => module.funcs.get(id),
-            _ => None,
-        };
+        let callee = if let crate::inst::Imm::Func(id) = data.imm { module.funcs.get(id) } else { None };
         let params = callee.map(Function::param_types).unwrap_or_default();
         let env = typing::Env { returns: &func.returns, callee: callee.map(|c| (&*params, &*c.returns)) };
         if let Err(message) = typing::check(data, &args, &results, &env) {

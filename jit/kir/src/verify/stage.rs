@@ -73,12 +73,15 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
             // Places in the backend's stack frame.
             LeafOp::SlotAddr if func.stage == Stage::Legal => Ok(()),
             LeafOp::Arg | LeafOp::ArgAddr | LeafOp::SlotAddr => gone_since(Stage::Looped),
-            LeafOp::GlobalAddr => match data.imm {
-                Imm::Global(id) if module.globals.get(id).is_some_and(|g| g.space == Space::Local) => {
+            LeafOp::GlobalAddr => {
+                if let Imm::Global(id) = data.imm
+                    && module.globals.get(id).is_some_and(|g| g.space == Space::Local)
+                {
                     gone_since(Stage::Looped)
+                } else {
+                    Ok(())
                 }
-                _ => Ok(()),
-            },
+            }
         },
         OpClass::Lane(LaneOp::ExtractDyn | LaneOp::InsertDyn | LaneOp::Reduce)
         | OpClass::Address(AddressOp::InSpace) => gone_since(Stage::Legal),
@@ -88,9 +91,12 @@ fn allowed(report: &Checker<'_>, module: &Module, block: Block, inst: Inst) -> R
                 gone_since(Stage::Widened)
             }
             CollectiveOp::GroupReduce | CollectiveOp::GroupScan | CollectiveOp::GroupScanExclusive => {
-                match &data.imm {
-                    Imm::Group(info) if info.scope == MemScope::SubGroup => return gone_since(Stage::Widened),
-                    _ => gone_since(Stage::Looped)?,
+                if let Imm::Group(info) = &data.imm
+                    && info.scope == MemScope::SubGroup
+                {
+                    return gone_since(Stage::Widened);
+                } else {
+                    gone_since(Stage::Looped)?
                 }
                 if func.stage >= Stage::Regioned && func.layout.insts(block).iter().rev().nth(1) != Some(&inst) {
                     return Err(

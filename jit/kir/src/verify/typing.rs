@@ -160,10 +160,8 @@ pub fn check(data: &InstData, args: &[Type], results: &[Type], env: &Env<'_>) ->
         TypeRule::Shuffle => {
             let ([a, b], [r]) = shape(args, results)?;
             same("second operand", b, a)?;
-            let count = match &data.imm {
-                Imm::Lanes(lanes) => lanes.len() as u32,
-                imm => unreachable!("broken invariant: shuffle with {imm:?}"),
-            };
+            let Imm::Lanes(lanes) = &data.imm else { unreachable!("broken invariant: shuffle with {:?}", data.imm) };
+            let count = lanes.len() as u32;
             let Some(ty) = Type::new(a.elem, count) else { return Err(format!("no type has {count} lanes")) };
             same("result", r, ty)
         }

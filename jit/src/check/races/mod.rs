@@ -296,10 +296,7 @@ fn candidate(
     let Bytes::Constant(bytes) = access.bytes else { return None };
     let reached = intervals.at(inst);
     let starts = if space_of(object)? == Space::Local { reached.local } else { reached.global };
-    let align = match func.dfg.inst(inst).imm {
-        Imm::Mem(mem) => mem.align.into(),
-        _ => bytes,
-    };
+    let align = if let Imm::Mem(mem) = func.dfg.inst(inst).imm { mem.align.into() } else { bytes };
     let site = sites.add(func, CheckKind::Race, access.kind, access.object, func.locs[inst]);
     let form = Form::of(func, &access.place, bytes);
     let class = Class::of(func, inst, access.kind);

@@ -43,13 +43,13 @@ impl Translator<'_> {
             O::Floor => self.pos.ins().floor(a),
             O::Trunc => self.pos.ins().trunc(a),
             O::Rint => self.pos.ins().nearest(a),
-            O::Fcmp => match data.imm {
-                Imm::FloatCond(cond, _) => match self.inverse_comparison(inst, cond) {
+            O::Fcmp => {
+                let Imm::FloatCond(cond, _) = data.imm else { wrong_imm(&data.imm) };
+                match self.inverse_comparison(inst, cond) {
                     Some(inverted) => self.invert(inverted),
                     None => self.compare(cond, a, b),
-                },
-                ref imm => wrong_imm(imm),
-            },
+                }
+            }
         };
         self.set(inst, value);
     }
@@ -90,7 +90,20 @@ impl Translator<'_> {
                 let inverse = self.pos.ins().fcmp(float_cc(cond.inverse()), a, b);
                 self.pos.ins().bnot(inverse)
             }
-            cond => self.pos.ins().fcmp(float_cc(cond), a, b),
+            FloatCond::Oeq
+            | FloatCond::One
+            | FloatCond::Olt
+            | FloatCond::Ole
+            | FloatCond::Ogt
+            | FloatCond::Oge
+            | FloatCond::Ueq
+            | FloatCond::Une
+            | FloatCond::Ult
+            | FloatCond::Ule
+            | FloatCond::Ugt
+            | FloatCond::Uge
+            | FloatCond::Ord
+            | FloatCond::Uno => self.pos.ins().fcmp(float_cc(cond), a, b),
         }
     }
 

@@ -67,10 +67,10 @@ impl Translator<'_> {
             O::Ctz => self.pos.ins().ctz(a),
             O::Popcnt => self.pos.ins().popcnt(a),
             O::Bitrev => self.pos.ins().bitrev(a),
-            O::Icmp => match data.imm {
-                Imm::IntCond(cond) => self.pos.ins().icmp(int_cc(cond), a, b),
-                ref imm => wrong_imm(imm),
-            },
+            O::Icmp => {
+                let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
+                self.pos.ins().icmp(int_cc(cond), a, b)
+            }
         };
         self.set(inst, value);
     }

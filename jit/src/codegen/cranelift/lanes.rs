@@ -19,10 +19,10 @@ impl Translator<'_> {
         let value = match op {
             // Materialized where they are used.
             O::Const if to.is_vector() => return,
-            O::Const => match data.imm {
-                Imm::Const(id) => self.constant(legal.dfg.constant(id)),
-                ref imm => wrong_imm(imm),
-            },
+            O::Const => {
+                let Imm::Const(id) = data.imm else { wrong_imm(&data.imm) };
+                self.constant(legal.dfg.constant(id))
+            }
             O::Undef => self.constant(&ConstData::splat(to, 0)),
             O::GlobalAddr => self.global_addr(inst),
             O::SlotAddr => self.slot_addr(inst),
@@ -299,11 +299,8 @@ impl Translator<'_> {
             [a, b] if a == otherwise && b == chosen => false,
             _ => return None,
         };
-        match condition {
-            FloatCond::Olt => Some(in_order),
-            FloatCond::Ogt => Some(!in_order),
-            _ => None,
-        }
+        let ascending = condition == FloatCond::Olt;
+        (ascending || condition == FloatCond::Ogt).then_some(in_order == ascending)
     }
 
     /// `a` where the top bits of lanes are set, else `b`.

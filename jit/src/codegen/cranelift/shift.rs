@@ -5,31 +5,31 @@ use clift_kir::Opcode;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 use super::translate::Translator;
+use crate::codegen::Shift;
 
 impl Translator<'_> {
     /// Four words, each shifted by its own count modulo 32.
     pub(super) fn varying_shift(&mut self, op: Opcode, a: ir::Value, count: ir::Value) -> ir::Value {
-        match op {
-            Opcode::Shl => {
+        match Shift::of(op) {
+            Shift::Left => {
                 let factor = self.power_of_two(count, false);
                 self.pos.ins().imul(a, factor)
             }
-            Opcode::Lshr => self.varying_shift_right(a, count),
-            Opcode::Ashr => {
+            Shift::Right => self.varying_shift_right(a, count),
+            Shift::ArithmeticRight => {
                 // Negative numbers are complemented before and after the shift.
                 let sign = self.pos.ins().sshr_imm_u(a, 31);
                 let positive = self.pos.ins().bxor(a, sign);
                 let shifted = self.varying_shift_right(positive, count);
                 self.pos.ins().bxor(shifted, sign)
             }
-            Opcode::Rotl => {
+            Shift::RotateLeft => {
                 let factor = self.power_of_two(count, false);
                 let (one, two) = self.widening_multiply(a, factor);
                 let low = self.words_of(one, two, 0);
                 let high = self.words_of(one, two, 1);
                 self.pos.ins().bor(low, high)
             }
-            _ => unreachable!("broken invariant: {} is not a shift", op.info().name),
         }
     }
 

@@ -177,7 +177,7 @@ impl Legalizer<'_> {
                 self.extend(&split, Elem::I32, false)
             }
             Elem::I32 if has_clear_sign(self.old, source) => self.get(source),
-            _ => return None,
+            Elem::B1 | Elem::I32 | Elem::I64 | Elem::F16 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => return None,
         };
         Some(self.extend(&narrow, Elem::I64, true))
     }

@@ -8,11 +8,10 @@ use super::{Legalizer, SplitValue, carrier};
 /// The result of an op that expansions apply to operands that may be constants.
 fn folded(op: Opcode, elem: Elem, value: u64, bits: u64) -> Option<u64> {
     let value = value & elem.mask();
-    match op {
-        Opcode::And => Some(value & bits),
-        Opcode::Lshr if bits < u64::from(elem.bits()) => Some(value >> bits),
-        _ => None,
+    if op == Opcode::And {
+        return Some(value & bits);
     }
+    (op == Opcode::Lshr && bits < u64::from(elem.bits())).then(|| value >> bits)
 }
 
 impl Legalizer<'_> {

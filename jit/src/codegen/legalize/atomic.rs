@@ -11,10 +11,9 @@ use super::{Legalizer, SplitValue, carrier, without_flags};
 
 impl Legalizer<'_> {
     fn atomic_info(&self, inst: Inst) -> AtomicInfo {
-        match self.old.dfg.inst(inst).imm {
-            Imm::Atomic(info) => info,
-            ref imm => unreachable!("broken invariant: atomic with immediate {imm:?}"),
-        }
+        let imm = &self.old.dfg.inst(inst).imm;
+        let Imm::Atomic(info) = *imm else { unreachable!("broken invariant: atomic with immediate {imm:?}") };
+        info
     }
 
     /// Whether no other thread can access the memory between two accesses, and the atomic orders nothing for other threads.

@@ -1,7 +1,7 @@
 //! Control flow and calls: split values as arguments of blocks, and the values of `printf` and of requests in memory.
 
 use clift_include::abi::PrintfArgKind;
-use clift_kir::{BlockCall, Elem, Imm, Inst, MemInfo, Opcode, SwitchData, Type};
+use clift_kir::{BlockCall, Elem, Imm, Inst, MemInfo, Opcode, Type};
 
 use super::{Legalizer, SplitValue, carrier};
 
@@ -23,16 +23,10 @@ impl Legalizer<'_> {
 
     pub(super) fn terminator(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
-        let imm = match &data.imm {
-            Imm::None => Imm::None,
-            Imm::Jump(call) => Imm::Jump(self.block_call(call)),
-            Imm::Branch(calls) => Imm::Branch(Box::new([self.block_call(&calls[0]), self.block_call(&calls[1])])),
-            Imm::Switch(switch) => Imm::Switch(Box::new(SwitchData {
-                cases: switch.cases.iter().map(|(bits, call)| (*bits, self.block_call(call))).collect(),
-                default: self.block_call(&switch.default),
-            })),
-            imm => unreachable!("broken invariant: terminator with immediate {imm:?}"),
-        };
+        let mut imm = data.imm.clone();
+        for call in imm.targets_mut() {
+            *call = self.block_call(call);
+        }
         let args: Vec<_> = data.args.iter().flat_map(|&arg| self.get(arg).parts).collect();
         self.at().inst(data.op, &args, imm, &[]);
     }

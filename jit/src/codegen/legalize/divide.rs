@@ -54,13 +54,11 @@ impl Legalizer<'_> {
 
     /// Quotient or remainder of scalars, if the divisor is a constant. Short numbers are divided as 32-bit ones.
     pub(super) fn scalar_division(&mut self, op: Opcode, args: &[SplitValue]) -> Option<SplitValue> {
-        let (signed, remainder) = match op {
-            Opcode::Udiv => (false, false),
-            Opcode::Urem => (false, true),
-            Opcode::Sdiv => (true, false),
-            Opcode::Srem => (true, true),
-            _ => return None,
-        };
+        if !matches!(op, Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem) {
+            return None;
+        }
+        let signed = matches!(op, Opcode::Sdiv | Opcode::Srem);
+        let remainder = matches!(op, Opcode::Urem | Opcode::Srem);
         let [a, b] = args else { return None };
         let elem = a.ty.elem;
         let divisor = self.constant_of_splat(b)? & elem.mask();
@@ -124,7 +122,8 @@ impl Legalizer<'_> {
             Elem::I64 => (a.ty.lanes() == 1 || self.multiplies_high_words(a.ty)) && magnitude < 1 << 63,
             Elem::I16 => (self.caps.native)(Opcode::Umulh, &Imm::None, Elem::I16, Elem::I16),
             Elem::I8 => return self.byte_by_constant(a, divisor, signed, remainder),
-            elem => elem == Elem::I32,
+            Elem::I32 => true,
+            Elem::B1 | Elem::F16 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => false,
         };
         if !multiplies {
             return None;

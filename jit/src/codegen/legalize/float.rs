@@ -31,6 +31,7 @@ impl Legalizer<'_> {
         use Opcode as O;
         let first = args.first()?;
         let half = first.ty.elem == Elem::F16;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "these are the ops that have expansions")]
         match op {
             O::Fadd
             | O::Fsub
@@ -380,8 +381,6 @@ impl Legalizer<'_> {
 }
 
 fn mode(imm: &Imm) -> Convert {
-    match imm {
-        Imm::Convert(mode) => *mode,
-        imm => unreachable!("broken invariant: conversion with immediate {imm:?}"),
-    }
+    let Imm::Convert(mode) = imm else { unreachable!("broken invariant: conversion with immediate {imm:?}") };
+    *mode
 }

@@ -220,7 +220,7 @@ impl Legalizer<'_> {
         let loaded = match carrier(ty.elem) {
             Elem::I32 => ty.with_elem(Elem::F32),
             Elem::I64 => ty.with_elem(Elem::F64),
-            _ => ty,
+            Elem::B1 | Elem::I8 | Elem::I16 | Elem::F16 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => ty,
         };
         let (lane_type, chunk) = (self.part_type(loaded.elem, 1), self.caps.part_lanes(loaded));
         let numbers: Vec<u32> = (0..addresses.count).collect();

@@ -26,10 +26,9 @@ const MAX_CARRIED_ADDRESSES: u32 = 4;
 
 impl Legalizer<'_> {
     pub(super) fn mem(&self, inst: Inst) -> MemInfo {
-        match self.old.dfg.inst(inst).imm {
-            Imm::Mem(mem) => mem,
-            ref imm => unreachable!("broken invariant: access with immediate {imm:?}"),
-        }
+        let imm = &self.old.dfg.inst(inst).imm;
+        let Imm::Mem(mem) = *imm else { unreachable!("broken invariant: access with immediate {imm:?}") };
+        mem
     }
 
     pub(super) fn addr(&mut self, inst: Inst) {

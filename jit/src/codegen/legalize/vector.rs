@@ -47,6 +47,7 @@ impl Legalizer<'_> {
         use Opcode as O;
         let a = args.first()?;
         let (elem, bits) = (a.ty.elem, u64::from(a.ty.elem.bits()));
+        #[expect(clippy::wildcard_enum_match_arm, reason = "these are the ops that have expansions")]
         match op {
             O::Imul if elem == Elem::I8 => {
                 let product = self.widening_multiply(a, &args[1], Elem::I16, false);

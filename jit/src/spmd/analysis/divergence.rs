@@ -387,11 +387,13 @@ impl<'a> Solver<'a> {
             Uniformity::Varying => (self.query_form(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
-                match self.transfer.result(inst, ty, &operands) {
-                    form @ LaneForm::AffineIf(_, conditions) if conditions.iter().any(|by| by == inst) => {
-                        (form, Reason::Check(inst))
-                    }
-                    form => (form, self.worst_operand(&data.args)),
+                let form = self.transfer.result(inst, ty, &operands);
+                if let LaneForm::AffineIf(_, conditions) = &form
+                    && conditions.iter().any(|by| by == inst)
+                {
+                    (form, Reason::Check(inst))
+                } else {
+                    (form, self.worst_operand(&data.args))
                 }
             }
             Uniformity::Memory => self.load_form(inst, &operands),
@@ -567,11 +569,11 @@ impl<'a> Solver<'a> {
 
 /// The form of the result of a reduction over work-items.
 fn reduction_form(data: &InstData) -> LaneForm {
-    match &data.imm {
-        Imm::Group(info) if info.cluster != 0 => LaneForm::Varying,
-        Imm::Group(info) if info.scope == MemScope::WorkGroup => LaneForm::uniform(Scope::Group),
-        _ => LaneForm::uniform(Scope::Pack),
+    let Imm::Group(info) = &data.imm else { unreachable!("broken invariant: a reduction with {:?}", data.imm) };
+    if info.cluster != 0 {
+        return LaneForm::Varying;
     }
+    LaneForm::uniform(if info.scope == MemScope::WorkGroup { Scope::Group } else { Scope::Pack })
 }
 
 /// The memory of other work-items that an instruction may write.

@@ -389,11 +389,8 @@ impl<'a> PollingLoop<'a> {
                 let Some(comparison) = func.dfg.def_inst(branch.args[0]).map(|inst| func.dfg.inst(inst)) else {
                     return false;
                 };
-                let equal = match comparison.imm {
-                    Imm::IntCond(IntCond::Eq) => &calls[0],
-                    Imm::IntCond(IntCond::Ne) => &calls[1],
-                    _ => return false,
-                };
+                let Imm::IntCond(cond @ (IntCond::Eq | IntCond::Ne)) = comparison.imm else { return false };
+                let equal = &calls[usize::from(cond == IntCond::Ne)];
                 let [a, b] = [comparison.args[0], comparison.args[1]].map(|value| self.without_casts(value));
                 let expected = self.without_casts(expected);
                 !self.contains(equal.block) && (a == found && b == expected || a == expected && b == found)
@@ -439,11 +436,14 @@ impl<'a> PollingLoop<'a> {
     /// Whether an atomic adds to a location that the loop changes in no other way.
     pub(super) fn is_only_added_to(&self, inst: Inst) -> bool {
         let dfg = &self.normal.func.dfg;
-        let adds = |inst: Inst| match dfg.inst(inst).imm {
-            Imm::Atomic(info) if dfg.inst(inst).op == Opcode::AtomicRmw => {
+        let adds = |inst: Inst| {
+            if let Imm::Atomic(info) = dfg.inst(inst).imm
+                && dfg.inst(inst).op == Opcode::AtomicRmw
+            {
                 [AtomicOp::Add, AtomicOp::Sub].contains(&info.op).then_some(info.op)
+            } else {
+                None
             }
-            _ => None,
         };
         let Some(op) = adds(inst) else { return false };
         let data = dfg.inst(inst);
@@ -474,10 +474,12 @@ impl<'a> PollingLoop<'a> {
             let Some(comparison) = branch.args.first().and_then(|&v| dfg.def_inst(v)).map(|inst| dfg.inst(inst)) else {
                 return false;
             };
-            let equal = match comparison.imm {
-                Imm::IntCond(IntCond::Eq) | Imm::FloatCond(FloatCond::Oeq, _) => 0,
-                Imm::IntCond(IntCond::Ne) | Imm::FloatCond(FloatCond::Une, _) => 1,
-                _ => return false,
+            let equal = if let Imm::IntCond(IntCond::Eq) | Imm::FloatCond(FloatCond::Oeq, _) = comparison.imm {
+                0
+            } else if let Imm::IntCond(IntCond::Ne) | Imm::FloatCond(FloatCond::Une, _) = comparison.imm {
+                1
+            } else {
+                return false;
             };
             let [x, y] = [comparison.args[0], comparison.args[1]].map(|value| self.without_casts(value));
             x == dfg.result(second) && dfg.as_splat_bits(y) == Some(empty) && !self.contains(cfg.succs(block)[equal])

@@ -191,17 +191,18 @@ impl TransferFunctions<'_> {
             Opcode::Itrunc | Opcode::PtrToInt | Opcode::IntToPtr | Opcode::SpaceCast => {
                 linear(operands, bits, &|a, _| Some(a))
             }
-            Opcode::Addr => match data.imm {
-                Imm::Addr { scale, disp } => {
+            Opcode::Addr => {
+                if let Imm::Addr { scale, disp } = data.imm {
                     let disp = Affine::uniform(Scope::Launch, LowBits::exact(disp as u64));
                     if operands.len() == 1 {
                         linear(operands, bits, &|a, _| Some(a.plus(disp)))
                     } else {
                         linear(operands, bits, &|a, b| Some(a.plus(b.times(scale)).plus(disp)))
                     }
+                } else {
+                    LaneForm::Varying
                 }
-                _ => LaneForm::Varying,
-            },
+            }
             Opcode::Zext | Opcode::Sext => self.extension(inst, operands[0]),
             Opcode::And | Opcode::Or | Opcode::Xor => self.bitwise(data, ty, operands),
             Opcode::Lshr | Opcode::Ashr => self.shift_right(data, ty, operands),

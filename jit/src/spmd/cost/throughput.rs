@@ -428,19 +428,17 @@ impl ThroughputModel<'_> {
                     return same(1.0);
                 }
                 let (from, to) = (func.dfg.ty(data.args[0]), func.dfg.ty(result));
-                match data.op {
-                    Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => {
-                        let divisor = data.args[1];
-                        let constant = func.dfg.as_splat_bits(divisor).is_some();
-                        let shared = matches!(self.divergence.shape(divisor), Shape::Uniform(_));
-                        self.division(to, constant, shared)
-                    }
-                    _ if self.is_flat(result) => {
-                        let wide = if from.elem.bits() > to.elem.bits() { from } else { to };
-                        (self.whole(wide), self.whole(wide.with_lanes(wide.lanes() * self.lanes as u32)))
-                    }
-                    op => self.computation(op, from, to),
+                if matches!(data.op, Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem) {
+                    let divisor = data.args[1];
+                    let constant = func.dfg.as_splat_bits(divisor).is_some();
+                    let shared = matches!(self.divergence.shape(divisor), Shape::Uniform(_));
+                    return self.division(to, constant, shared);
                 }
+                if self.is_flat(result) {
+                    let wide = if from.elem.bits() > to.elem.bits() { from } else { to };
+                    return (self.whole(wide), self.whole(wide.with_lanes(wide.lanes() * self.lanes as u32)));
+                }
+                self.computation(data.op, from, to)
             }
             How::Load => {
                 let ty = func.dfg.ty(func.dfg.result(inst));

@@ -40,9 +40,10 @@ pub(crate) fn gains(func: &Function) -> bool {
 /// The address of a plain access to a buffer.
 fn buffer_address(func: &Function, inst: Inst) -> Option<Value> {
     let data = func.dfg.inst(inst);
-    let pointer = match data.op {
-        Opcode::Load | Opcode::Store => data.args[0],
-        _ => return None,
+    let pointer = if let Opcode::Load | Opcode::Store = data.op {
+        data.args[0]
+    } else {
+        return None;
     };
     matches!(func.dfg.ty(pointer).elem.space(), Some(Space::Global | Space::Constant)).then_some(pointer)
 }

@@ -36,10 +36,10 @@ pub struct Object {
 
 impl Object {
     fn at(func: &Function, root: Value) -> Object {
-        let global = func.dfg.def_inst(root).and_then(|inst| match func.dfg.inst(inst).imm {
-            Imm::Global(global) => Some(global),
-            _ => None,
-        });
+        let global = func
+            .dfg
+            .def_inst(root)
+            .and_then(|inst| if let Imm::Global(global) = func.dfg.inst(inst).imm { Some(global) } else { None });
         Object { name: func.names.get(&root).cloned(), global }
     }
 

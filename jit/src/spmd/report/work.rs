@@ -202,14 +202,11 @@ fn widened(func: &Function, mut value: Value) -> Value {
 fn sum(func: &Function, value: Value) -> Option<(Value, i64)> {
     let inst = func.dfg.inst(func.dfg.def_inst(widened(func, value))?);
     let &[left, right] = inst.args.as_slice() else { return None };
-    match inst.op {
-        Opcode::Iadd => {
-            let constant = |value| signed(func, value);
-            constant(right).map(|step| (left, step)).or_else(|| constant(left).map(|step| (right, step)))
-        }
-        Opcode::Isub => Some((left, signed(func, right)?.checked_neg()?)),
-        _ => None,
+    if inst.op == Opcode::Iadd {
+        let constant = |value| signed(func, value);
+        return constant(right).map(|step| (left, step)).or_else(|| constant(left).map(|step| (right, step)));
     }
+    if inst.op == Opcode::Isub { Some((left, signed(func, right)?.checked_neg()?)) } else { None }
 }
 
 /// A constant.
@@ -224,14 +221,9 @@ fn argument(func: &Function, value: Value) -> Option<(usize, usize)> {
     let value = widened(func, value);
     let inst = func.dfg.inst(func.dfg.def_inst(value)?);
     let ty = func.dfg.ty(value);
-    match inst.imm {
-        Imm::Offset(offset)
-            if inst.op == Opcode::Arg && matches!(ty.elem, Elem::I32 | Elem::I64) && ty.lanes() == 1 =>
-        {
-            Some((offset as usize, ty.bytes() as usize))
-        }
-        _ => None,
-    }
+    let Imm::Offset(offset) = inst.imm else { return None };
+    let is_number = inst.op == Opcode::Arg && matches!(ty.elem, Elem::I32 | Elem::I64) && ty.lanes() == 1;
+    is_number.then(|| (offset as usize, ty.bytes() as usize))
 }
 
 /// How often each block is executed if each loop has one iteration.

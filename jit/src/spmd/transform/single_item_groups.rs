@@ -234,9 +234,10 @@ fn local_pointers_are_private(func: &mut Function) {
     let as_private = |ty: Type| Type::ptr(Space::Private).with_lanes(ty.lanes());
     for block in func.layout.blocks().to_vec() {
         for inst in func.layout.insts(block).to_vec() {
-            let constant = match func.dfg.inst(inst).imm {
-                Imm::Const(id) => Some(func.dfg.constant(id).clone()).filter(|constant| is_local(constant.ty)),
-                _ => None,
+            let constant = if let Imm::Const(id) = func.dfg.inst(inst).imm {
+                Some(func.dfg.constant(id).clone()).filter(|constant| is_local(constant.ty))
+            } else {
+                None
             };
             if let Some(constant) = constant {
                 let lanes = constant.to_lanes();

@@ -353,9 +353,12 @@ impl<'a> Tree<'a> {
             .iter()
             .map(|&inst| {
                 let data = func.dfg.inst(inst);
-                match data.imm {
-                    Imm::Lane(lane) if data.args[0] == vector => Some(lane),
-                    _ => None,
+                if let Imm::Lane(lane) = data.imm
+                    && data.args[0] == vector
+                {
+                    Some(lane)
+                } else {
+                    None
                 }
             })
             .collect();

@@ -240,11 +240,10 @@ impl Jam<'_> {
         for arg in &mut data.args {
             *arg = operand(self, *arg);
         }
-        match &mut data.imm {
-            Imm::Slot(slot) => *slot = self.slots[slot][row as usize],
-            Imm::Const(id) => *id = self.to.dfg.make_const(self.from.dfg.constant(*id).clone()),
-            _ => {}
+        if let Imm::Slot(slot) = &mut data.imm {
+            *slot = self.slots[slot][row as usize];
         }
+        data.imm.copy_constant(&self.from.dfg, &mut self.to.dfg);
         data
     }
 

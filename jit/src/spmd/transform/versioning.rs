@@ -403,9 +403,12 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, plan: PiecePlan) -> (Function,
 /// The result of an instruction, if its assumption implies it.
 fn known_result(func: &Function, gains: &Gains, inst: Inst) -> Option<bool> {
     let differ = gains.assumptions[&inst].iter().any(|test| matches!(test, Test::NeverEqual { .. }));
-    match func.dfg.inst(inst).imm {
-        Imm::IntCond(cond) if differ => Some(cond == IntCond::Ne),
-        _ => None,
+    if let Imm::IntCond(cond) = func.dfg.inst(inst).imm
+        && differ
+    {
+        Some(cond == IntCond::Ne)
+    } else {
+        None
     }
 }
 

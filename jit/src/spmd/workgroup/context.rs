@@ -350,10 +350,16 @@ fn costs(regions: &Regions) -> SecondaryMap<Value, Option<Cost>> {
             Class::SlotAddr => Cost { varies: true, ..Cost::FREE },
             Class::Query(query) => Cost { varies: varies_along_x(query, &data.imm), ..Cost::FREE },
             Class::Cheap => Cost { all: 1, ..Cost::FREE },
-            Class::Load => match data.imm {
-                Imm::Mem(mem) if mem.invariant && !mem.volatile => Cost { all: 1, ..Cost::FREE },
-                _ => continue,
-            },
+            Class::Load => {
+                if let Imm::Mem(mem) = data.imm
+                    && mem.invariant
+                    && !mem.volatile
+                {
+                    Cost { all: 1, ..Cost::FREE }
+                } else {
+                    continue;
+                }
+            }
             Class::InSpace
             | Class::Plain
             | Class::Barrier

@@ -135,12 +135,8 @@ fn next_of(func: &Function, blocks: &[Block]) -> Option<Block> {
 
 /// Whether an op is pure or a branch.
 fn is_pure_or_branch(op: Opcode) -> bool {
-    match op {
-        // The address would be one in the outlined function's own stack frame.
-        Opcode::SlotAddr => false,
-        Opcode::Jump | Opcode::Branch | Opcode::Switch => true,
-        other => other.is_pure(),
-    }
+    // The address of a private variable would be one in the outlined function's own stack frame.
+    op.is_pure() && op != Opcode::SlotAddr || matches!(op, Opcode::Jump | Opcode::Branch | Opcode::Switch)
 }
 
 /// Copies blocks to a function of their own.

@@ -6,9 +6,9 @@ use clift_kir::{Imm, Inst, IntCond, Opcode, Type, Value};
 use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
-use super::vectors::not_a_shift;
 use super::{AddressBase, ExtraOperands, Immediate, MemAddress, RegMem, Selector, size, wrong_imm};
 use crate::codegen::BooleanOp;
+use crate::codegen::Shift;
 use crate::codegen::x86::code::{Cond, GPR, InstKind, RAX, RCX, RDX, RegField, RmField, RowInst};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
@@ -341,11 +341,11 @@ impl Selector<'_> {
     fn scalar_shift(&mut self, inst: Inst, ty: Type) -> VReg {
         let data = self.legal.dfg.inst(inst);
         let (size, bits) = (size(ty), ty.elem.bits());
-        let (digit, row, a) = match data.op {
-            Opcode::Shl => (4, t::SHLX, self.get(data.args[0])),
-            Opcode::Lshr => (5, t::SHRX, self.extended(data.args[0], ty, false)),
-            Opcode::Ashr => (7, t::SARX, self.extended(data.args[0], ty, true)),
-            op => not_a_shift(op),
+        let (digit, row, a) = match Shift::of(data.op) {
+            Shift::Left => (4, t::SHLX, self.get(data.args[0])),
+            Shift::Right => (5, t::SHRX, self.extended(data.args[0], ty, false)),
+            Shift::ArithmeticRight => (7, t::SARX, self.extended(data.args[0], ty, true)),
+            Shift::RotateLeft => unreachable!("broken invariant: a rotation of a scalar"),
         };
         if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
             return self.g_digit(t::SHIFT_IMM, digit, size, a, Some(((count % u64::from(bits)) as i64, 1)));

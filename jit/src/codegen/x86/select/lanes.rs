@@ -544,14 +544,18 @@ impl Selector<'_> {
         let (bytes, in_integers) = (to.elem.bytes(), class(to.lane()) == GPR);
         let wide = if bytes == 8 { OperandSize::S64 } else { OperandSize::S32 };
         let first = element(self, lanes.start);
-        let mut vector = match first {
-            RegMem::Register(first) if !in_integers => first,
+        let mut vector = if let RegMem::Register(first) = first
+            && !in_integers
+        {
+            first
+        } else if let RegMem::Memory(address) = first
+            && bytes < 4
+        {
             // The first element brings the bytes beside it, up to four.
-            RegMem::Memory(address) if bytes < 4 => {
-                let first = self.load(to.lane(), address);
-                self.v1(t::VMOVD_FROM_SCALAR, wide, RegMem::Register(first))
-            }
-            first => self.v1(t::VMOVD_FROM_SCALAR, wide, first),
+            let first = self.load(to.lane(), address);
+            self.v1(t::VMOVD_FROM_SCALAR, wide, RegMem::Register(first))
+        } else {
+            self.v1(t::VMOVD_FROM_SCALAR, wide, first)
         };
         for (place, lane) in lanes.enumerate().skip(1) {
             let part = element(self, lane);

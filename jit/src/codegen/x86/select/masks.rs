@@ -54,13 +54,11 @@ impl Selector<'_> {
         let Comparison { inst, inverted } = comparison;
         let data = self.legal.dfg.inst(inst);
         let (ty, a, b) = (self.arg_type(inst, 0), data.args[0], data.args[1]);
-        match data.imm {
-            Imm::IntCond(cond) => self.compare_lanes(if inverted { cond.inverse() } else { cond }, ty, a, b, mask),
-            Imm::FloatCond(cond, _) => {
-                self.compare_floats(if inverted { cond.inverse() } else { cond }, ty, a, b, mask)
-            }
-            ref imm => wrong_imm(imm),
+        if let Imm::FloatCond(cond, _) = data.imm {
+            return self.compare_floats(if inverted { cond.inverse() } else { cond }, ty, a, b, mask);
         }
+        let Imm::IntCond(cond) = data.imm else { wrong_imm(&data.imm) };
+        self.compare_lanes(if inverted { cond.inverse() } else { cond }, ty, a, b, mask)
     }
 
     /// An op on masks that a comparison becomes part of.

@@ -447,9 +447,10 @@ impl Selector<'_> {
                 unreachable!("broken invariant: atomic {:?} in a legal function", info.op)
             }
         };
-        let value = match info.op {
-            AtomicOp::Smin | AtomicOp::Smax => self.sign_extended(value, ty.elem.bits()),
-            _ => self.zero_extended(value, ty.elem.bits()),
+        let value = if let AtomicOp::Smin | AtomicOp::Smax = info.op {
+            self.sign_extended(value, ty.elem.bits())
+        } else {
+            self.zero_extended(value, ty.elem.bits())
         };
         let (old, new) = (self.fresh(GPR), self.fresh(GPR));
         let operands = SmallVec::from_slice(&[

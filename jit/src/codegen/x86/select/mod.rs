@@ -239,9 +239,10 @@ fn class(ty: Type) -> RegClass {
 
 /// The operand size of instructions for a type.
 fn size(ty: Type) -> OperandSize {
-    match class(ty) {
-        GPR => OperandSize::scalar(ty.elem.bits()),
-        _ => OperandSize::vector(ty.lanes() * ty.elem.bits()),
+    if let GPR = class(ty) {
+        OperandSize::scalar(ty.elem.bits())
+    } else {
+        OperandSize::vector(ty.lanes() * ty.elem.bits())
     }
 }
 

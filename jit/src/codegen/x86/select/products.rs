@@ -54,26 +54,22 @@ impl Selector<'_> {
         let extension = |value: Value| {
             let Some(inst) = self.legal.dfg.def_inst(value) else { return [false; 2] };
             let data = self.legal.dfg.inst(inst);
-            match &data.imm {
-                Imm::Const(id) => {
-                    let lanes = self.legal.dfg.constant(*id).to_lanes();
-                    let unsigned = lanes.iter().all(|&bits| bits <= u64::from(u32::MAX));
-                    [unsigned, lanes.iter().all(|&bits| i32::try_from(bits as i64).is_ok())]
-                }
-                _ if data.op == Opcode::Zext => [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32],
-                _ if data.op == Opcode::Sext => [false, true],
-                _ if data.op == Opcode::Lshr => {
-                    let count = self.legal.dfg.as_splat_bits(data.args[1]).is_some_and(|count| count >= 32);
-                    [count, false]
-                }
-                _ if data.op == Opcode::And => {
-                    let low = data
-                        .args
-                        .iter()
-                        .any(|&arg| self.legal.dfg.as_splat_bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX)));
-                    [low, false]
-                }
-                _ => [false; 2],
+            let bits = |arg: Value| self.legal.dfg.as_splat_bits(arg);
+            if let Imm::Const(id) = data.imm {
+                let lanes = self.legal.dfg.constant(id).to_lanes();
+                let unsigned = lanes.iter().all(|&bits| bits <= u64::from(u32::MAX));
+                [unsigned, lanes.iter().all(|&bits| i32::try_from(bits as i64).is_ok())]
+            } else if data.op == Opcode::Zext {
+                [true, self.legal.dfg.ty(data.args[0]).elem.bits() < 32]
+            } else if data.op == Opcode::Sext {
+                [false, true]
+            } else if data.op == Opcode::Lshr {
+                [bits(data.args[1]).is_some_and(|count| count >= 32), false]
+            } else if data.op == Opcode::And {
+                let is_low = |&arg: &Value| bits(arg).is_some_and(|bits| bits <= u64::from(u32::MAX));
+                [data.args.iter().any(is_low), false]
+            } else {
+                [false; 2]
             }
         };
         let (one, other) = (extension(a), extension(b));

@@ -95,7 +95,7 @@ impl<'a> Selector<'a> {
                 let bits = self.number(bits as i64, 64);
                 self.mask_from_bits(bits)
             }
-            _ => self.vector_constant(data),
+            ZMM => self.vector_constant(data),
         }
     }
 
@@ -231,23 +231,29 @@ impl<'a> Selector<'a> {
         let zero = |index: usize| depth > 0 && self.is_zero_extended_within(data.args[index], depth - 1);
         // Instructions of 32 bits clear the upper half.
         let whole = ty.elem == Elem::I32;
-        match data.op {
-            Opcode::Load | Opcode::Zext | Opcode::Lshr => true,
-            Opcode::And => whole || zero(0) || zero(1),
-            Opcode::Or | Opcode::Xor => whole || zero(0) && zero(1),
-            Opcode::Select => whole || zero(1) && zero(2),
-            Opcode::Iadd
-            | Opcode::Isub
-            | Opcode::Imul
-            | Opcode::Not
-            | Opcode::Ineg
-            | Opcode::Shl
-            | Opcode::Ashr
-            | Opcode::Rotl
-            | Opcode::Clz
-            | Opcode::Ctz
-            | Opcode::Popcnt => whole,
-            _ => false,
-        }
+        let is = |ops: &[Opcode]| ops.contains(&data.op);
+        let always = is(&[Opcode::Load, Opcode::Zext, Opcode::Lshr]);
+        let if_whole = is(&[
+            Opcode::And,
+            Opcode::Or,
+            Opcode::Xor,
+            Opcode::Select,
+            Opcode::Iadd,
+            Opcode::Isub,
+            Opcode::Imul,
+            Opcode::Not,
+            Opcode::Ineg,
+            Opcode::Shl,
+            Opcode::Ashr,
+            Opcode::Rotl,
+            Opcode::Clz,
+            Opcode::Ctz,
+            Opcode::Popcnt,
+        ]);
+        always
+            || if_whole && whole
+            || data.op == Opcode::And && (zero(0) || zero(1))
+            || is(&[Opcode::Or, Opcode::Xor]) && zero(0) && zero(1)
+            || data.op == Opcode::Select && zero(1) && zero(2)
     }
 }

@@ -7,11 +7,11 @@ use regalloc2::{Operand, VReg};
 use smallvec::SmallVec;
 
 use super::{ExtraOperands, RegMem, Selector, size, wrong_imm};
-use crate::codegen::not_legal;
 use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{InstKind, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
+use crate::codegen::{Saturating, Shift, not_legal};
 
 /// Rows for lanes of 1, 2, 4 and 8 bytes.
 type LaneRows = [Option<InstRow>; 4];
@@ -105,11 +105,6 @@ pub(super) fn is_lanewise(op: Opcode) -> bool {
 fn of(rows: &LaneRows, ty: Type) -> InstRow {
     let bytes = ty.elem.bytes();
     rows[bytes.trailing_zeros() as usize].unwrap_or_else(|| unreachable!("broken invariant: no row for {ty}"))
-}
-
-/// Called when an op is not a shift although the caller took it for one.
-pub(super) fn not_a_shift(op: Opcode) -> ! {
-    unreachable!("broken invariant: {} is not a shift", op.info().name)
 }
 
 /// The immediate of a comparison of lanes, and whether it is signed.
@@ -298,36 +293,34 @@ impl Selector<'_> {
     }
 
     fn vector_shift(&mut self, inst: Inst, ty: Type) -> VReg {
-        use Opcode as O;
         let data = self.legal.dfg.inst(inst);
+        let shift = Shift::of(data.op);
         let (size, bits) = (size(ty), ty.elem.bits());
         let a = self.get(data.args[0]);
         if let Some(count) = self.legal.dfg.as_splat_bits(data.args[1]) {
             let count = (count % u64::from(bits)) as i64;
-            let digit = match data.op {
-                O::Shl => 6,
-                O::Lshr => 2,
-                O::Ashr => 4,
-                O::Rotl => 1,
-                op => not_a_shift(op),
+            let digit = match shift {
+                Shift::Left => 6,
+                Shift::Right => 2,
+                Shift::ArithmeticRight => 4,
+                Shift::RotateLeft => 1,
             };
-            let row = match (bits, data.op) {
+            let row = match (bits, shift) {
                 (16, _) => t::VPSHIFTW_IMM,
                 (32, _) => t::VPSHIFTD_IMM,
-                (_, O::Ashr | O::Rotl) => t::VPSRAQ_IMM,
-                _ => t::VPSHIFTQ_IMM,
+                (_, Shift::ArithmeticRight | Shift::RotateLeft) => t::VPSRAQ_IMM,
+                (_, Shift::Left | Shift::Right) => t::VPSHIFTQ_IMM,
             };
             return self.shifted(row, digit, size, a, count);
         }
-        let row = match data.op {
-            O::Shl => of(&SHL, ty),
-            O::Lshr => of(&LSHR, ty),
-            O::Ashr => of(&ASHR, ty),
-            O::Rotl => of(&ROTL, ty),
-            op => not_a_shift(op),
+        let row = match shift {
+            Shift::Left => of(&SHL, ty),
+            Shift::Right => of(&LSHR, ty),
+            Shift::ArithmeticRight => of(&ASHR, ty),
+            Shift::RotateLeft => of(&ROTL, ty),
         };
         let mut count = self.operand(data.args[1]);
-        if data.op != O::Rotl {
+        if shift != Shift::RotateLeft {
             // Rotations take the count modulo the width; shifts do not.
             let register = self.get(data.args[1]);
             let most = self.lanes_of(ty, u64::from(bits) - 1);
@@ -347,8 +340,9 @@ impl Selector<'_> {
         let data = self.legal.dfg.inst(inst);
         let size = size(ty);
         let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
-        let (value, overflow, clamped) = match data.op {
-            Opcode::UaddSat => {
+        let op = Saturating::of(data.op);
+        let (value, overflow, clamped) = match op {
+            Saturating::Sum => {
                 let sum = self.v2(of(&ADD, ty), size, a, RegMem::Register(b));
                 let more = ExtraOperands { second: Some(sum), immediate: Some((1, 1)), ..ExtraOperands::default() };
                 let over = self.make(MASK, of(&CMPU, ty), size, RegMem::Register(a), more);
@@ -356,15 +350,15 @@ impl Selector<'_> {
                 self.push(InstKind::Ones, SmallVec::from_slice(&[Operand::reg_def(ones)]));
                 (sum, over, ones)
             }
-            Opcode::UsubSat => {
+            Saturating::Difference => {
                 let difference = self.v2(of(&SUB, ty), size, a, RegMem::Register(b));
                 let more = ExtraOperands { second: Some(a), immediate: Some((1, 1)), ..ExtraOperands::default() };
                 let under = self.make(MASK, of(&CMPU, ty), size, RegMem::Register(b), more);
                 let zero = self.zero();
                 (difference, under, zero)
             }
-            op => {
-                let add = op == Opcode::SaddSat;
+            Saturating::SignedSum | Saturating::SignedDifference => {
+                let add = op == Saturating::SignedSum;
                 let value = self.v2(of(if add { &ADD } else { &SUB }, ty), size, a, RegMem::Register(b));
                 // Overflow shows in the sign bit: `(a ^ value) & (b ^ value)` for sums, `(a ^ value) & (a ^ b)` for differences.
                 let against = self.v2(t::VPXORQ, size, a, RegMem::Register(value));

@@ -30,12 +30,11 @@ pub(super) fn can_wait(polling: &PollingLoop<'_>, required_local_size: Option<[u
     let is_seen = |inst: Inst| {
         let data = func.dfg.inst(inst);
         let volatile = matches!(&data.imm, Imm::Mem(mem) if mem.volatile) && shared_space(func, inst).is_some();
-        let seen = match data.op {
-            Opcode::AtomicStore | Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::Fence | Opcode::Request => true,
-            Opcode::Store => volatile,
-            _ => false,
-        };
-        seen || reads.iter().any(|&read| may_write(func, inst, read))
+        let seen = matches!(
+            data.op,
+            Opcode::AtomicStore | Opcode::AtomicRmw | Opcode::AtomicCmpxchg | Opcode::Fence | Opcode::Request
+        );
+        seen || data.op == Opcode::Store && volatile || reads.iter().any(|&read| may_write(func, inst, read))
     };
     let pieces = between_barriers(polling, header);
     pieces.iter().all(|&(block, number)| {
@@ -102,10 +101,10 @@ fn leaders_at(normal: &NormalForm, block: Block, one_row: bool) -> Vec<Leader> {
             && let Some(comparison) = func.dfg.def_inst(func.dfg.inst(branch).args[0])
         {
             let data = func.dfg.inst(comparison);
-            let equal = match data.imm {
-                Imm::IntCond(IntCond::Eq) => Some(calls[0].block),
-                Imm::IntCond(IntCond::Ne) => Some(calls[1].block),
-                _ => None,
+            let equal = if let Imm::IntCond(cond @ (IntCond::Eq | IntCond::Ne)) = data.imm {
+                Some(calls[usize::from(cond == IntCond::Ne)].block)
+            } else {
+                None
             };
             if equal == Some(here) && data.op == Opcode::Icmp && cfg.preds(here).len() == 1 {
                 leaders.extend(leader(func, data.args[0], data.args[1], one_row));

@@ -185,9 +185,10 @@ fn extension(func: &Function, counters: &[Induction], ty: Type, start: Value, ne
     };
     let (op, from) = extended(next)?;
     let counter = counters.iter().find(|counter| counter.next == from)?;
-    let begins = match op {
-        Opcode::Sext => signed(func, counter.start),
-        _ => func.dfg.as_splat_bits(counter.start).map(|bits| bits as i64),
+    let begins = if let Opcode::Sext = op {
+        signed(func, counter.start)
+    } else {
+        func.dfg.as_splat_bits(counter.start).map(|bits| bits as i64)
     };
     let starts = extended(start) == Some((op, counter.start)) || begins.is_some() && begins == signed(func, start);
     (starts && !ty.is_vector()).then_some((op, counter.param))

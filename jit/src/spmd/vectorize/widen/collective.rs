@@ -26,9 +26,9 @@ impl Widener<'_> {
         let OpClass::Collective(op) = data.op.class() else {
             unreachable!("broken invariant: {} is not a collective operation", data.op.info().name)
         };
-        let info = || match data.imm {
-            Imm::Group(info) => info,
-            ref imm => unreachable!("broken invariant: {op:?} with {imm:?}"),
+        let info = || {
+            let Imm::Group(info) = data.imm else { unreachable!("broken invariant: {op:?} with {:?}", data.imm) };
+            info
         };
         let form = match op {
             CollectiveOp::GroupReduce if info().cluster == 0 || info().cluster >= self.width => {
@@ -164,13 +164,25 @@ impl Widener<'_> {
             return match op {
                 AtomicOp::And => b.all(pack),
                 AtomicOp::Or => b.any(pack),
-                _ => {
+                AtomicOp::Xor => {
                     let bits = b.mask_bits(pack);
                     let count = b.int1(Opcode::Popcnt, bits);
                     let one = b.iconst(Type::I64, 1);
                     let odd = b.int2(Opcode::And, count, one);
                     b.icmp(IntCond::Eq, odd, one)
                 }
+                AtomicOp::Xchg
+                | AtomicOp::Add
+                | AtomicOp::Sub
+                | AtomicOp::Mul
+                | AtomicOp::Smin
+                | AtomicOp::Smax
+                | AtomicOp::Umin
+                | AtomicOp::Umax
+                | AtomicOp::Fadd
+                | AtomicOp::Fmul
+                | AtomicOp::Fmin
+                | AtomicOp::Fmax => unreachable!("broken invariant: {op:?} of Booleans"),
             };
         }
         if ty.is_int() {

@@ -1,7 +1,7 @@
 //! Control flow of a pack: the blocks and branches of the plan, the assignments of edges, and the masks.
 
 use clift_kir::analysis::{Cfg, DomTree, Frontiers};
-use clift_kir::inst::{BlockCall, Imm, SwitchData};
+use clift_kir::inst::{BlockCall, Imm};
 use clift_kir::ssa::{Var, remove_trivial_params};
 use clift_kir::{Block, Builder, Inst, IntCond, MemScope, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
@@ -138,14 +138,10 @@ impl Widener<'_> {
             Some(&(_, path)) => BlockCall::new(path, &[]),
             None => unreachable!("broken invariant: a target without a path"),
         };
-        let imm = match &data.imm {
-            Imm::Branch(calls) => Imm::Branch(Box::new([to(calls[0].block), to(calls[1].block)])),
-            Imm::Switch(switch) => Imm::Switch(Box::new(SwitchData {
-                cases: switch.cases.iter().map(|(value, call)| (*value, to(call.block))).collect(),
-                default: to(switch.default.block),
-            })),
-            other => unreachable!("broken invariant: {other:?} has several targets"),
-        };
+        let mut imm = data.imm.clone();
+        for call in imm.targets_mut() {
+            *call = to(call.block);
+        }
         // The selector of a switch has its own type.
         let selector_ty = self.func.dfg.ty(data.args[0]);
         let selector = if selector_ty == Type::B1 {

@@ -30,13 +30,10 @@ impl Widener<'_> {
             How::PerLane => self.per_lane(inst, mask),
             How::Collective => self.collective(inst, mask),
             How::Once => {
-                let imm = match &data.imm {
-                    Imm::Barrier(info) => {
-                        let id = self.out.fresh_barrier();
-                        Imm::Barrier(clift_kir::BarrierInfo { id, ..*info })
-                    }
-                    other => other.clone(),
-                };
+                let mut imm = data.imm.clone();
+                if let Imm::Barrier(info) = &mut imm {
+                    info.id = self.out.fresh_barrier();
+                }
                 let args: SmallVec<[Value; 1]> =
                     data.args.iter().map(|&arg| self.address_in_active_lanes(arg, mask)).collect();
                 self.at().inst(data.op, &args, imm, &[]);
@@ -96,10 +93,8 @@ impl Widener<'_> {
             return;
         }
         let base = self.emit(data.op, &[], data.imm.clone(), ty);
-        let along_x = match data.op {
-            Opcode::GlobalId | Opcode::LocalId => data.imm == Imm::Dim(0),
-            op => op == Opcode::GlobalLinearId || op == Opcode::LocalLinearId,
-        };
+        let along_x = matches!(data.op, Opcode::GlobalId | Opcode::LocalId) && data.imm == Imm::Dim(0)
+            || matches!(data.op, Opcode::GlobalLinearId | Opcode::LocalLinearId);
         let form = if along_x { WideForm::Affine { base, stride: 1 } } else { WideForm::Uniform(base) };
         self.set_leaf(result, form);
     }

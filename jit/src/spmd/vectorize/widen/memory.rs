@@ -45,10 +45,9 @@ enum Pattern {
 
 impl Widener<'_> {
     fn mem(&self, inst: Inst) -> MemInfo {
-        match self.func.dfg.inst(inst).imm {
-            Imm::Mem(mem) => mem,
-            ref other => unreachable!("broken invariant: access with {other:?}"),
-        }
+        let imm = &self.func.dfg.inst(inst).imm;
+        let Imm::Mem(mem) = *imm else { unreachable!("broken invariant: access with {imm:?}") };
+        mem
     }
 
     /// The properties of an access to one element.

@@ -222,10 +222,9 @@ impl Widener<'_> {
 
     /// Converts an immediate for the output; constants are copied to its pool.
     fn imm(&mut self, imm: &Imm) -> Imm {
-        match imm {
-            Imm::Const(id) => Imm::Const(self.out.dfg.make_const(self.func.dfg.constant(*id).clone())),
-            other => other.clone(),
-        }
+        let mut imm = imm.clone();
+        imm.copy_constant(&self.func.dfg, &mut self.out.dfg);
+        imm
     }
 
     fn name(&mut self, from: Value, to: Value) {

@@ -86,10 +86,9 @@ impl<'a> Loops<'a> {
 
     /// Converts an immediate for the new function; constants are copied to its pool.
     pub(super) fn imm(&mut self, imm: &Imm) -> Imm {
-        match imm {
-            Imm::Const(id) => Imm::Const(self.env.out.dfg.make_const(self.regions.func.dfg.constant(*id).clone())),
-            other => other.clone(),
-        }
+        let mut imm = imm.clone();
+        imm.copy_constant(&self.regions.func.dfg, &mut self.env.out.dfg);
+        imm
     }
 
     /// The copy of an operand of an instruction in `block`.

@@ -7,9 +7,9 @@ use regalloc2::VReg;
 
 use crate::codegen::x86::code::{GPR, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
-use crate::codegen::x86::select::vectors::not_a_shift;
 use crate::codegen::x86::select::{ExtraOperands, Immediate, NO_DIGIT, RegMem, Selector, size, wrong_imm};
 use crate::codegen::x86::table as t;
+use crate::codegen::{Saturating, Shift};
 
 /// Opcode extensions of shifts by an immediate.
 const RIGHT: u8 = 2;
@@ -178,13 +178,8 @@ impl Selector<'_> {
     pub(in crate::codegen::x86::select) fn long_extreme(&mut self, inst: Inst, ty: Type) -> VReg {
         let data = self.legal.dfg.inst(inst);
         let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
-        let (cond, largest) = match data.op {
-            Opcode::Smin => (IntCond::Sgt, false),
-            Opcode::Smax => (IntCond::Sgt, true),
-            Opcode::Umin => (IntCond::Ugt, false),
-            Opcode::Umax => (IntCond::Ugt, true),
-            op => unreachable!("broken invariant: {} is not a minimum or maximum", op.info().name),
-        };
+        let cond = if matches!(data.op, Opcode::Smin | Opcode::Smax) { IntCond::Sgt } else { IntCond::Ugt };
+        let largest = matches!(data.op, Opcode::Smax | Opcode::Umax);
         let greater = self.compare_registers(cond, ty, a, b);
         let (chosen, other) = if largest { (a, b) } else { (b, a) };
         self.blend(ty, greater, chosen, other)
@@ -254,19 +249,20 @@ impl Selector<'_> {
         let (size, long) = (size(ty), ty.elem.bits() == 64);
         let (a, b) = (self.get(data.args[0]), self.get(data.args[1]));
         let (add, sub) = if long { (t::VPADDQ, t::VPSUBQ) } else { (t::VPADDD, t::VPSUBD) };
-        match data.op {
-            Opcode::UaddSat => {
+        let op = Saturating::of(data.op);
+        match op {
+            Saturating::Sum => {
                 let sum = self.v2(add, size, a, RegMem::Register(b));
                 let over = self.compare_registers(IntCond::Ugt, ty, a, sum);
                 self.v2(t::VPORD, size, sum, RegMem::Register(over))
             }
-            Opcode::UsubSat => {
+            Saturating::Difference => {
                 let difference = self.v2(sub, size, a, RegMem::Register(b));
                 let kept = self.compare_registers(IntCond::Uge, ty, a, b);
                 self.v2(t::VPANDD, size, difference, RegMem::Register(kept))
             }
-            op => {
-                let is_sum = op == Opcode::SaddSat;
+            Saturating::SignedSum | Saturating::SignedDifference => {
+                let is_sum = op == Saturating::SignedSum;
                 let value = self.v2(if is_sum { add } else { sub }, size, a, RegMem::Register(b));
                 // Overflow shows in the sign bit: `(a ^ value) & (b ^ value)` for sums, `(a ^ value) & (a ^ b)` for differences.
                 let against = self.v2(t::VPXORD, size, a, RegMem::Register(value));
@@ -300,17 +296,17 @@ impl Selector<'_> {
         let most = self.lanes_of(ty, u64::from(bits) - 1);
         let count = self.v2(t::VPANDD, size, count, most);
         let (left, right) = if bits == 32 { (t::VPSLLVD, t::VPSRLVD) } else { (t::VPSLLVQ, t::VPSRLVQ) };
-        match data.op {
-            Opcode::Shl => self.v2(left, size, a, RegMem::Register(count)),
-            Opcode::Lshr => self.v2(right, size, a, RegMem::Register(count)),
-            Opcode::Ashr if bits == 32 => self.v2(t::VPSRAVD, size, a, RegMem::Register(count)),
-            Opcode::Ashr => {
+        match Shift::of(data.op) {
+            Shift::Left => self.v2(left, size, a, RegMem::Register(count)),
+            Shift::Right => self.v2(right, size, a, RegMem::Register(count)),
+            Shift::ArithmeticRight if bits == 32 => self.v2(t::VPSRAVD, size, a, RegMem::Register(count)),
+            Shift::ArithmeticRight => {
                 let value = self.v2(right, size, a, RegMem::Register(count));
                 let sign = self.vector_constant(&ConstData::splat(ty, 1 << 63));
                 let sign = self.v2(right, size, sign, RegMem::Register(count));
                 self.extended_sign(size, value, RegMem::Register(sign))
             }
-            Opcode::Rotl => {
+            Shift::RotateLeft => {
                 // A shift by all bits gives zero.
                 let width = self.vector_constant(&ConstData::splat(ty, bits.into()));
                 let sub = if bits == 32 { t::VPSUBD } else { t::VPSUBQ };
@@ -319,7 +315,6 @@ impl Selector<'_> {
                 let down = self.v2(right, size, a, RegMem::Register(back));
                 self.v2(t::VPORD, size, up, RegMem::Register(down))
             }
-            op => not_a_shift(op),
         }
     }
 
@@ -336,33 +331,32 @@ impl Selector<'_> {
             32 => t::VPSHIFTD_IMM,
             _ => t::VPSHIFTQ_IMM,
         };
-        match op {
-            Opcode::Shl => self.shifted(row, LEFT, size, a, count),
-            Opcode::Lshr => self.shifted(row, RIGHT, size, a, count),
-            Opcode::Ashr if bits < 64 => self.shifted(row, ARITHMETIC_RIGHT, size, a, count),
-            Opcode::Ashr if count == 63 => self.signs(a, ty),
-            Opcode::Ashr => {
+        match Shift::of(op) {
+            Shift::Left => self.shifted(row, LEFT, size, a, count),
+            Shift::Right => self.shifted(row, RIGHT, size, a, count),
+            Shift::ArithmeticRight if bits < 64 => self.shifted(row, ARITHMETIC_RIGHT, size, a, count),
+            Shift::ArithmeticRight if count == 63 => self.signs(a, ty),
+            Shift::ArithmeticRight => {
                 let value = self.shifted(row, RIGHT, size, a, count);
                 let sign = self.lanes_of(ty, 1 << (63 - count));
                 self.extended_sign(size, value, sign)
             }
-            Opcode::Rotl if count == 0 => a,
-            Opcode::Rotl => {
+            Shift::RotateLeft if count == 0 => a,
+            Shift::RotateLeft => {
                 let up = self.shifted(row, LEFT, size, a, count);
                 let down = self.shifted(row, RIGHT, size, a, bits - count);
                 self.v2(t::VPORD, size, up, RegMem::Register(down))
             }
-            op => not_a_shift(op),
         }
     }
 
     /// Shifts 16-bit lanes by the same count.
     fn shift_words(&mut self, op: Opcode, ty: Type, a: VReg, count: Value) -> VReg {
-        let row = match op {
-            Opcode::Shl => t::VPSLLW,
-            Opcode::Lshr => t::VPSRLW,
-            Opcode::Ashr => t::VPSRAW,
-            op => not_a_shift(op),
+        let row = match Shift::of(op) {
+            Shift::Left => t::VPSLLW,
+            Shift::Right => t::VPSRLW,
+            Shift::ArithmeticRight => t::VPSRAW,
+            Shift::RotateLeft => unreachable!("broken invariant: a rotation of words by the same count"),
         };
         let count = self.get(count);
         let first = self.fresh(GPR);

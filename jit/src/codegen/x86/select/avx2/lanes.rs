@@ -160,9 +160,10 @@ impl Selector<'_> {
         let row = if bytes == 1 { t::VPINSRB } else { t::VPINSRW };
         let more = ExtraOperands { second: Some(source), immediate: Some((at.into(), 1)), ..ExtraOperands::default() };
         let part = self.make(ZMM, row, OperandSize::S32, RegMem::Register(element), more);
-        match size(ty) {
-            OperandSize::Y => self.v2_imm(t::VINSERTI32X4, OperandSize::Y, a, RegMem::Register(part), quarter.into()),
-            _ => part,
+        if let OperandSize::Y = size(ty) {
+            self.v2_imm(t::VINSERTI32X4, OperandSize::Y, a, RegMem::Register(part), quarter.into())
+        } else {
+            part
         }
     }
 
