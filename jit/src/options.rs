@@ -86,6 +86,12 @@ impl Checks {
         self == Checks::default()
     }
 
+    /// About how many instructions the checks add to each access to memory that is not private.
+    pub(crate) fn insts_of_access(self) -> u64 {
+        let of = |checked: bool, insts: u64| if checked { insts } else { 0 };
+        of(self.memory || self.race, 8) + of(self.uninit, 4) + of(self.race, 16)
+    }
+
     /// Whether the work-items of a group are observed together.
     pub fn concern_groups(self) -> bool {
         self.race || self.barrier

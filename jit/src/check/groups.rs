@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use super::SHADOW_CLASS;
 use super::accesses::{Bytes, pointers};
 use super::provenance::{Object, Place, Provenance};
-use super::races::{Changes, Races};
+use super::races::{BatchKey, Changes, Races};
 use super::sites::Sites;
 use crate::options::Checks;
 use crate::spmd::analysis::divergence::Divergence;
@@ -81,6 +81,7 @@ pub(super) fn run(func: &mut Function, sites: &mut Sites<'_>, checks: Checks, un
         finds_divergence: may_diverge,
         races: races.unwrap_or_default(),
         calls: Vec::new(),
+        batch: Batch::default(),
     };
     if follows == Follows::InShadows {
         pass.races.begin(pass.func, Changes { orders, may_lose_stamps: ordered_otherwise });
@@ -183,6 +184,18 @@ struct Pass<'f, 'a> {
     races: Races,
     /// The accesses of the block so far for which launches may want calls.
     calls: Vec<(Inst, Access)>,
+    batch: Batch,
+}
+
+/// The most loads of a batch.
+const MAX_BATCH: usize = 16;
+
+/// Neighbouring loads of a block that are followed together in shadow memory, behind the last one. (Stores are not: one may find
+/// another one's stamps before the sites of these are in shadow memory.)
+#[derive(Default)]
+struct Batch {
+    key: Option<BatchKey>,
+    accesses: Vec<(Inst, usize, Access)>,
 }
 
 impl Pass<'_, '_> {
@@ -190,16 +203,30 @@ impl Pass<'_, '_> {
         let mut here = block;
         for inst in self.func.layout.take_insts(block) {
             let loc = self.func.locs[inst];
-            for (number, access) in self.accesses.get(&inst).cloned().unwrap_or_default().into_iter().enumerate() {
-                match self.follows {
-                    Follows::Nothing => {}
-                    Follows::InShadows => {
-                        here = self.races.follow(self.func, here, inst, number, &access);
-                        if is_global(&access) {
-                            self.calls.push((inst, access));
-                        }
+            let accesses = self.accesses.get(&inst).cloned().unwrap_or_default();
+            match self.follows {
+                Follows::Nothing => {}
+                Follows::InShadows if accesses.is_empty() => {
+                    let op = self.func.dfg.inst(inst).op;
+                    if !op.is_pure() && !matches!(op, Opcode::Load | Opcode::Store) {
+                        here = self.end_batch(here);
                     }
-                    Follows::ByCalls => here = self.access(here, inst, &access),
+                }
+                Follows::InShadows => {
+                    self.calls.extend(
+                        accesses.iter().filter(|access| is_global(access)).map(|access| (inst, access.clone())),
+                    );
+                    if self.func.dfg.inst(inst).op == Opcode::Load {
+                        here = self.in_batch(here, inst, accesses);
+                        continue;
+                    }
+                    here = self.end_batch(here);
+                    here = self.one_by_one(here, inst, accesses);
+                }
+                Follows::ByCalls => {
+                    for access in &accesses {
+                        here = self.access(here, inst, access);
+                    }
                 }
             }
             let participants = participants(self.func, inst);
@@ -216,6 +243,33 @@ impl Pass<'_, '_> {
             }
             self.func.layout.append_inst(here, inst);
         }
+    }
+
+    /// Emits what follows the accesses of an instruction in shadow memory, in front of it. Returns the block that follows.
+    fn one_by_one(&mut self, here: Block, inst: Inst, accesses: Accesses) -> Block {
+        let accesses = accesses.into_iter().enumerate();
+        accesses.fold(here, |here, (number, access)| self.races.follow(self.func, here, &[(inst, number, access)]))
+    }
+
+    /// Emits a load that is followed in shadow memory, together with its neighbours. Returns the block that follows.
+    fn in_batch(&mut self, here: Block, inst: Inst, accesses: Accesses) -> Block {
+        let mut here = here;
+        // Compared with nothing if it has no key.
+        if let Some(key) = self.races.batch(inst, 0) {
+            if self.batch.key != Some(key) || self.batch.accesses.len() >= MAX_BATCH {
+                here = self.end_batch(here);
+            }
+            self.batch.key = Some(key);
+            self.batch.accesses.extend(accesses.into_iter().enumerate().map(|(number, access)| (inst, number, access)));
+        }
+        self.func.layout.append_inst(here, inst);
+        here
+    }
+
+    /// Emits what follows the loads of the batch. Returns the block that follows.
+    fn end_batch(&mut self, here: Block) -> Block {
+        let Batch { accesses, .. } = std::mem::take(&mut self.batch);
+        self.races.follow(self.func, here, &accesses)
     }
 
     /// Emits the calls of the checker that only some launches make. Returns the block that follows.

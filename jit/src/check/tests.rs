@@ -7,6 +7,7 @@ use crate::{BackendChoice, Checks, Options};
 
 const MEMORY: Checks = Checks { memory: true, uninit: false, race: false, barrier: false };
 const UNINIT: Checks = Checks { memory: false, uninit: true, race: false, barrier: false };
+const RACE: Checks = Checks { memory: false, uninit: false, race: true, barrier: false };
 
 /// What a checked kernel has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,4 +123,43 @@ fn checked_code_grows_linearly() {
         assert!(more.insts <= 4 * some.insts && more.blocks <= 4 * some.blocks, "{checks:?}: {some:?} {more:?}");
         assert!(more.insts <= most * 256, "{checks:?}: {more:?}");
     }
+}
+
+/// Neighbouring loads that may race share branches, blocks and the loop over the lanes that tells of races.
+#[test]
+fn loads_that_may_race_share_branches() {
+    let source = |count| {
+        let store = "    v5: ptr(local) = addr scale 8 v1, v2
+    v6: i32 = const 1
+    store align 4 v5, v6\n";
+        kernel(&(store.to_owned() + &loads(count)))
+    };
+    let [memory, race] = [MEMORY, RACE].map(|checks| [4, 14].map(|count| counted(&source(count), checks).blocks));
+    assert_eq!(race[1] - race[0], memory[1] - memory[0], "{memory:?} {race:?}");
+}
+
+/// Loops are unrolled less if accesses get many checks.
+#[test]
+fn checks_count_when_loops_are_unrolled() {
+    let source = kernel(
+        "    v4: i64 = const 0
+    v5: i32 = const 0
+    jump b1(v4, v5)
+b1(v6: i64, v7: i32):
+    v8: ptr(local) = addr scale 8 v1, v2
+    v9: ptr(local) = addr scale 4 v8, v6
+    v10: i32 = load align 4 v9
+    v11: i32 = iadd v7, v10
+    store align 4 v9, v11
+    v12: i64 = const 1
+    v13: i64 = iadd v6, v12
+    v14: i64 = const 12
+    v15: b1 = icmp ult v13, v14
+    branch v15, b1(v13, v11), b2
+b2:
+    store align 4 v3, v11",
+    )
+    .replace("canonical", "imported");
+    let race = counted(&source, RACE);
+    assert!(race.calls < 12, "{race:?}");
 }

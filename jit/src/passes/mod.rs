@@ -310,7 +310,7 @@ pub(crate) fn from_unrolling(
         return;
     }
     for _ in 0..UNROLL_ROUNDS {
-        if unroll::run_except(func, globals, rolled) == Changed(false) {
+        if unroll::run_except(func, globals, rolled, options.checks.insts_of_access()) == Changed(false) {
             break;
         }
         after(UNROLL[0], func);

@@ -5,7 +5,8 @@
 //! neighbouring elements can be combined.
 //!
 //! **Cost model.** The size of a loop is the number of its instructions, without constants and jumps; what folds in the copies
-//! counts only in the loop, not in the copies. An access to an image counts as the [`IMAGE_SIZE`] instructions that it becomes later. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
+//! counts only in the loop, not in the copies. An access to an image counts as the [`IMAGE_SIZE`] instructions that it becomes
+//! later, and one of a checked kernel as those that its checks add, too. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
 //! proportion to what folds, but at most [`MAX_BOOST`] times as many; as many if the loop reads tables of constants, since what is
 //! computed from their elements folds, too, or is shared where elements are equal; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
 //! only by counters, so that these may become values. That they do not if other accesses in the loop would choose among too many
@@ -60,22 +61,23 @@ enum Purpose {
 
 /// Unrolls innermost loops, then the loops around them if these have become innermost ones and that is still worth it.
 pub(super) fn run(func: &mut Function, globals: &Globals) -> Changed {
-    run_except(func, globals, &FxHashSet::default())
+    run_except(func, globals, &FxHashSet::default(), 0)
 }
 
-/// As [`run`], but the loops with the headers `rolled` stay, and so do those around them.
-pub(super) fn run_except(func: &mut Function, globals: &Globals, rolled: &FxHashSet<Block>) -> Changed {
-    Changed(!unroll_loops(func, globals, Purpose::Folding, rolled).is_empty())
+/// As [`run`], but the loops with the headers `rolled` stay, and so do those around them. An access to memory that is not private will
+/// get `checks` instructions more.
+pub(super) fn run_except(func: &mut Function, globals: &Globals, rolled: &FxHashSet<Block>, checks: u64) -> Changed {
+    Changed(!unroll_loops(func, globals, Purpose::Folding, rolled, checks).is_empty())
 }
 
 /// The headers of the loops that [`run`] would unroll at first.
 pub(super) fn loops(func: &Function, globals: &Globals) -> FxHashSet<Block> {
-    unroll_loops(&mut func.clone(), globals, Purpose::Folding, &FxHashSet::default())
+    unroll_loops(&mut func.clone(), globals, Purpose::Folding, &FxHashSet::default(), 0)
 }
 
 /// Unrolls innermost loops with few iterations that store, so that neighbouring iterations may become vectors.
 pub(super) fn run_for_vectors(func: &mut Function, globals: &Globals) -> Changed {
-    Changed(!unroll_loops(func, globals, Purpose::Vectors, &FxHashSet::default()).is_empty())
+    Changed(!unroll_loops(func, globals, Purpose::Vectors, &FxHashSet::default(), 0).is_empty())
 }
 
 /// Unrolls loops but those with the headers `rolled`. The result are the headers of the unrolled ones.
@@ -84,6 +86,7 @@ fn unroll_loops(
     globals: &Globals,
     purpose: Purpose,
     rolled: &FxHashSet<Block>,
+    checks: u64,
 ) -> FxHashSet<Block> {
     let mut unrolled = FxHashSet::default();
     let Some((cfg, dom, loops)) = loop_form::run(func) else { return unrolled };
@@ -110,7 +113,7 @@ fn unroll_loops(
                 None => continue,
             }
         };
-        let size = LoopSize::new(func, &loops, id, &iterations);
+        let size = LoopSize::new(func, &loops, id, &iterations, checks);
         let is_worth = match purpose {
             Purpose::Folding => size.is_worth() && (is_innermost || size.indexes_arrays),
             Purpose::Vectors => is_innermost && trips.times <= MAX_LANES && size.may_become_vectors(func, data),
@@ -145,7 +148,13 @@ struct LoopSize {
 
 impl LoopSize {
     /// Of a loop with the loops inside, by how many iterations each of these has in all.
-    fn new(func: &Function, loops: &LoopForest, id: LoopId, iterations: &FxHashMap<LoopId, u64>) -> LoopSize {
+    fn new(
+        func: &Function,
+        loops: &LoopForest,
+        id: LoopId,
+        iterations: &FxHashMap<LoopId, u64>,
+        checks: u64,
+    ) -> LoopSize {
         let data = loops.get(id);
         let mut size =
             LoopSize { rolled: 0, copied: 0, indexes_arrays: false, reads_tables: false, barriers: 0, may_copy: true };
@@ -172,7 +181,7 @@ impl LoopSize {
                     size.rolled += if data.op == Opcode::Branch { times } else { 0 };
                     continue;
                 }
-                let insts = times * insts_of(data.op);
+                let insts = times * (insts_of(data.op) + if is_checked(func, inst) { checks } else { 0 });
                 size.rolled += insts;
                 let is_address = data.op == Opcode::Addr && data.args[1..].iter().all(|&index| folding(index));
                 if let Some(result) = result
@@ -237,6 +246,16 @@ impl LoopSize {
 /// How many instructions an instruction counts.
 fn insts_of(op: Opcode) -> u64 {
     if matches!(op, Opcode::ImageRead | Opcode::ImageWrite) { IMAGE_SIZE } else { 1 }
+}
+
+/// Whether an instruction accesses memory that is not private.
+fn is_checked(func: &Function, inst: Inst) -> bool {
+    let data = func.dfg.inst(inst);
+    let is_shared = |&arg: &Value| {
+        let ty = func.dfg.ty(arg);
+        ty.is_ptr() && ty.elem.space() != Some(Space::Private)
+    };
+    !data.op.is_pure() && data.args.first().is_some_and(is_shared)
 }
 
 /// The parameters of a loop's header that start as constants and change by constants.

@@ -6,7 +6,7 @@ use clift_kir::{
 };
 
 use super::super::SHADOW_CLASS;
-use super::super::groups::{Access, call_site, packed_place};
+use super::super::groups::{Access, check, packed_place, site_operands, site_operands_if};
 use super::{Class, Followed, Races};
 
 /// The most cells that are accessed as one vector.
@@ -147,19 +147,27 @@ impl Races {
         }
     }
 
-    /// Emits what follows an access of an instruction. Returns the block that comes next.
-    pub(in super::super) fn follow(
-        &self,
-        func: &mut Function,
-        here: Block,
-        inst: Inst,
-        number: usize,
-        access: &Access,
-    ) -> Block {
-        let found = self.followed.get(&inst).and_then(|list| list.get(number).copied().flatten());
-        let (Some(followed), Some(stamps)) = (found, self.stamps) else { return here };
-        let object = &self.objects[followed.object];
-        let loc = func.locs[inst];
+    /// What is followed of an access of an instruction, if anything.
+    fn followed(&self, inst: Inst, number: usize) -> Option<Followed> {
+        self.followed.get(&inst)?.get(number).copied().flatten()
+    }
+
+    /// How an access of an instruction may be followed together with others.
+    pub(in super::super) fn batch(&self, inst: Inst, number: usize) -> Option<BatchKey> {
+        let followed = self.followed(inst, number)?;
+        Some(BatchKey { class: followed.class, is_followed: self.objects[followed.object].is_followed })
+    }
+
+    /// Emits what follows accesses that have the same [batch](Self::batch). Returns the block that comes next.
+    pub(in super::super) fn follow(&self, func: &mut Function, here: Block, batch: &[(Inst, usize, Access)]) -> Block {
+        let followed = batch.iter().filter_map(|(inst, number, access)| {
+            let followed = self.followed(*inst, *number)?;
+            Some((*inst, access, followed))
+        });
+        let followed: Vec<(Inst, &Access, Followed)> = followed.collect();
+        let (Some(&(_, _, first)), Some(stamps)) = (followed.first(), self.stamps) else { return here };
+        let Some(StampParts { window: items, .. }) = self.parts else { return here };
+        let first = &self.objects[first.object];
         let cold = func.layout.is_cold(here);
         let mut block = |is_cold: bool| {
             let block = func.append_block();
@@ -170,43 +178,45 @@ impl Races {
         };
         let known = block(cold);
         let [slow, again, tell] = [true; 3].map(&mut block);
-        let conditional = object.is_followed.map(|is_followed| (is_followed, [cold; 2].map(&mut block)));
+        let conditional = first.is_followed.map(|is_followed| (is_followed, [cold; 2].map(&mut block)));
         let mut b = Builder::at_end(func, here);
-        b.set_loc(loc);
         if let Some((is_followed, [hot, after])) = conditional {
             b.branch(is_followed, BlockCall::new(hot, &[]), BlockCall::new(after, &[]));
             b.switch_to(hot);
         }
-        let of_space = &stamps[usize::from(object.space == Space::Global)];
-        let [base, mine, window] = match of_space {
-            Stamps::Constant(values) => *values,
-            Stamps::InSlots(slots) => slots.map(|slot| get(&mut b, slot)),
-        };
-        let Some(StampParts { window: items, .. }) = self.parts else { return here };
-        let mut code =
-            Code { b, races: self, followed, base, mine, window, items, bad: None, raced: None, prior: None };
-        let mut repairs = Vec::new();
-        let cells = if object.one_cell { 1 } else { followed.bytes * u64::from(object.ratio) / 4 };
-        let mut first = 0;
-        while first < cells {
-            let lanes = (cells - first).min(MOST_LANES);
-            code.cells(access, first, lanes, &mut repairs);
-            first += lanes;
-        }
-        let Code { mut b, bad, raced, prior, .. } = code;
         let mut any = None;
-        for part in [bad, raced].into_iter().flatten().chain(repairs.iter().map(|repair| repair.needed)) {
-            any = Some(or(&mut b, any, part));
+        let mut judged = Vec::with_capacity(followed.len());
+        let mut repairs = Vec::new();
+        for &(inst, access, followed) in &followed {
+            b.set_loc(b.func.locs[inst]);
+            let object = &self.objects[followed.object];
+            let [base, mine, window] = match &stamps[usize::from(object.space == Space::Global)] {
+                Stamps::Constant(values) => *values,
+                Stamps::InSlots(slots) => slots.map(|slot| get(&mut b, slot)),
+            };
+            let mut code =
+                Code { b, races: self, followed, base, mine, window, items, bad: None, raced: None, prior: None };
+            let cells = self.cells_of(followed);
+            for (start, lanes) in parts(cells) {
+                code.cells(access, start, lanes, &mut repairs);
+            }
+            let Code { b: builder, bad, raced, prior, .. } = code;
+            b = builder;
+            for part in [bad, raced].into_iter().flatten() {
+                any = Some(or(&mut b, any, part));
+            }
+            judged.push(Judged { inst, access, site: followed.site, mine, bad, raced, prior });
         }
-        let Some(any) = any else { unreachable!("broken invariant: an access that compares nothing") };
+        let mut repaired = None;
+        for repair in &repairs {
+            repaired = Some(or(&mut b, repaired, repair.needed));
+            any = Some(or(&mut b, any, repair.needed));
+        }
+        let Some(any) = any else { unreachable!("broken invariant: accesses that compare nothing") };
         let any = b.value(Opcode::PackAny, &[any], Imm::None, Type::B1);
         b.branch(any, BlockCall::new(slow, &[]), BlockCall::new(known, &[]));
 
         b.switch_to(slow);
-        let mut repaired = None;
-        for repair in &repairs {
-            repaired = Some(or(&mut b, repaired, repair.needed));
-        }
         match repaired {
             Some(repaired) => {
                 let store = b.func.append_block();
@@ -223,52 +233,88 @@ impl Races {
             }
         }
         b.switch_to(again);
-        let mut flags = b.iconst(Type::I64, (PACKED | IN_SHADOWS).cast_signed());
-        let mut told = bad;
-        if let Some(raced) = raced {
-            let no = b.iconst(Type::B1, 0);
-            let prior = prior.unwrap_or(no);
-            let differs = self.differs(&mut b, inst, prior);
-            let told_write = b.int2(Opcode::And, raced, differs);
-            told = Some(or(&mut b, told, told_write));
-            let none = b.iconst(Type::I64, 0);
-            for (condition, flag) in [(differs, SAME_VALUE), (prior, REPEATED)] {
-                let flag = b.iconst(Type::I64, flag.cast_signed());
-                let flag = b.select(condition, none, flag);
-                flags = b.int2(Opcode::Or, flags, flag);
-            }
-        }
-        match told {
-            Some(told) => {
-                b.branch(told, BlockCall::new(tell, &[]), BlockCall::new(known, &[]));
-            }
-            None => {
-                b.jump(known, &[]);
-            }
-        }
-        b.switch_to(tell);
-        let stamp = b.int_resize(mine, Elem::I64, false);
-        let place = packed_place(&mut b, access);
-        let packed = b.int2(Opcode::Or, place, flags);
-        call_site(&mut b, followed.site, [stamp, packed]);
-        b.jump(known, &[]);
+        self.tell(&mut b, &judged, [tell, known]);
 
         b.switch_to(known);
-        if let (true, Some(plane)) = (followed.leaves_stamp, followed.class.plane())
-            && let Some(sites) = object.planes[plane as usize].sites
-        {
-            let mut first = 0;
-            while first < cells {
-                let lanes = (cells - first).min(MOST_LANES);
-                let at = self.cell(&mut b, followed.object, sites, access, first);
-                let site = b.iconst(cell_type(lanes), followed.site as i64);
-                b.store(at, site, MEM);
-                first += lanes;
+        for &(inst, access, followed) in &followed {
+            let object = &self.objects[followed.object];
+            if let (true, Some(plane)) = (followed.leaves_stamp, followed.class.plane())
+                && let Some(sites) = object.planes[plane as usize].sites
+            {
+                b.set_loc(b.func.locs[inst]);
+                for (start, lanes) in parts(self.cells_of(followed)) {
+                    let at = self.cell(&mut b, followed.object, sites, access, start);
+                    let site = b.iconst(cell_type(lanes), followed.site as i64);
+                    b.store(at, site, MEM);
+                }
             }
         }
         let Some((_, [_, after])) = conditional else { return known };
         b.jump(after, &[]);
         after
+    }
+
+    /// Emits what tells the launch's checker of accesses in `tell`, and goes on in `known`.
+    fn tell(&self, b: &mut Builder<'_>, judged: &[Judged<'_>], [tell, known]: [Block; 2]) {
+        let mut any = None;
+        let mut told = Vec::with_capacity(judged.len());
+        for access in judged {
+            b.set_loc(b.func.locs[access.inst]);
+            let mut flags = b.iconst(Type::I64, (PACKED | IN_SHADOWS).cast_signed());
+            let mut condition = access.bad;
+            if let Some(raced) = access.raced {
+                let no = b.iconst(Type::B1, 0);
+                let prior = access.prior.unwrap_or(no);
+                let differs = self.differs(b, access.inst, prior);
+                let told_write = b.int2(Opcode::And, raced, differs);
+                condition = Some(or(b, condition, told_write));
+                let none = b.iconst(Type::I64, 0);
+                for (condition, flag) in [(differs, SAME_VALUE), (prior, REPEATED)] {
+                    let flag = b.iconst(Type::I64, flag.cast_signed());
+                    let flag = b.select(condition, none, flag);
+                    flags = b.int2(Opcode::Or, flags, flag);
+                }
+            }
+            if let Some(condition) = condition {
+                any = Some(or(b, any, condition));
+                told.push((access, condition, flags));
+            }
+        }
+        let Some(any) = any else {
+            b.jump(known, &[]);
+            return;
+        };
+        b.branch(any, BlockCall::new(tell, &[]), BlockCall::new(known, &[]));
+        b.switch_to(tell);
+        let mut calls = Vec::with_capacity(told.len());
+        for &(access, condition, flags) in &told {
+            let loc = b.func.locs[access.inst];
+            b.set_loc(loc);
+            let stamp = b.int_resize(access.mine, Elem::I64, false);
+            let place = packed_place(b, access.access);
+            let packed = b.int2(Opcode::Or, place, flags);
+            // Of a single access, all lanes that get here are told.
+            calls.push((
+                loc,
+                if told.len() == 1 {
+                    site_operands(b, access.site, [stamp, packed])
+                } else {
+                    site_operands_if(b, condition, access.site, [stamp, packed])
+                },
+            ));
+        }
+        // Next to one another: all in one loop over the lanes.
+        for (loc, operands) in calls {
+            b.set_loc(loc);
+            check(b, operands);
+        }
+        b.jump(known, &[]);
+    }
+
+    /// How many cells an access has.
+    fn cells_of(&self, followed: Followed) -> u64 {
+        let object = &self.objects[followed.object];
+        if object.one_cell { 1 } else { followed.bytes * u64::from(object.ratio) / 4 }
     }
 
     /// Emits the address of a cell of an access.
@@ -310,6 +356,29 @@ impl Races {
         let after = differs(b, same);
         b.select(prior, before, after)
     }
+}
+
+/// What accesses have in common that are followed together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct BatchKey {
+    class: Class,
+    is_followed: Option<Value>,
+}
+
+/// An access that has been compared with others, as [`Code`].
+struct Judged<'a> {
+    inst: Inst,
+    access: &'a Access,
+    site: usize,
+    mine: Value,
+    bad: Option<Value>,
+    raced: Option<Value>,
+    prior: Option<Value>,
+}
+
+/// Neighbouring cells that are accessed as one vector: the first one, and their number.
+fn parts(cells: u64) -> impl Iterator<Item = (u64, u64)> {
+    (0..cells).step_by(MOST_LANES as usize).map(move |first| (first, (cells - first).min(MOST_LANES)))
 }
 
 /// What changes the stamps of a kernel's work-items.

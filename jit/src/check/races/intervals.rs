@@ -5,7 +5,7 @@
 //! barrier. A forward data-flow analysis finds from which barriers each place is reached without another one in between; accesses are
 //! concurrent only if they have one in common. Kernels in which some work-items pass other barriers have a bug that `barrier` reports.
 
-use clift_kir::analysis::Cfg;
+use clift_kir::analysis::{Cfg, cyclic_components};
 use clift_kir::{Block, Function, Inst};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
@@ -95,7 +95,8 @@ impl Intervals {
         for &block in cfg.rpo() {
             through(block, entries[block], Some(&mut at));
         }
-        let in_loop = bits.keys().any(|&inst| func.layout.block_of(inst).is_some_and(|block| is_in_cycle(&cfg, block)));
+        let cycles = cyclic_components(&cfg);
+        let in_loop = bits.keys().any(|&inst| func.layout.block_of(inst).is_some_and(|block| cycles[block] != 0));
         Intervals { at, barriers, orders: all, in_loop }
     }
 
@@ -103,19 +104,4 @@ impl Intervals {
     pub(super) fn at(&self, inst: Inst) -> Reached {
         self.at.get(&inst).copied().unwrap_or_default()
     }
-}
-
-/// Whether a block can be reached from itself.
-fn is_in_cycle(cfg: &Cfg, block: Block) -> bool {
-    let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
-    let mut work: Vec<Block> = cfg.succs(block).to_vec();
-    while let Some(at) = work.pop() {
-        if at == block {
-            return true;
-        }
-        if !std::mem::replace(&mut seen[at], true) {
-            work.extend(cfg.succs(at));
-        }
-    }
-    false
 }

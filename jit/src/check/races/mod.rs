@@ -17,6 +17,9 @@
 //!     a write compares its value with what is there; the launch's checker reads the cells of the others, and reports
 //! ```
 //!
+//! Neighbouring loads of a block share the test and the cold code, which are behind the last of them. Those of other accesses are in front
+//! of them, because a store's value is compared with what was there before.
+//!
 //! Lanes of a pack do each of these steps together. So a cell is read again after it has been written: if several lanes write the same
 //! cell, all but one find the stamp of another lane. Readers that do become `several`, in cold code. A stamp outside of the window belongs
 //! to another interval or group. Cells are accessed at the same distances as the object, so that neighbouring lanes access neighbouring
@@ -54,7 +57,7 @@ use super::groups::{Access, Accesses};
 use super::provenance::Object;
 use super::sites::Sites;
 use distinct::Form;
-pub(super) use emit::Changes;
+pub(super) use emit::{BatchKey, Changes};
 use emit::{StampParts, Stamps};
 use intervals::{Intervals, Starts};
 
