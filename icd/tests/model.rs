@@ -30,6 +30,8 @@ mod kernels;
 mod objects;
 #[path = "model/operations.rs"]
 mod operations;
+#[path = "model/semaphores.rs"]
+mod semaphores;
 #[path = "model/svm.rs"]
 mod svm;
 #[path = "model/world.rs"]
@@ -49,6 +51,7 @@ use clift::object::event::Event;
 use clift::object::kernel::Kernel;
 use clift::object::queue::Queue;
 use clift::object::sampler::Sampler;
+use clift::object::semaphore::Semaphore;
 
 use cl::*;
 use images::ImageLimits;
@@ -124,6 +127,7 @@ impl World {
             15 | 16 => self.svm_step(u),
             17..=21 => self.command_buffer_step(u),
             22 => self.callback_step(u),
+            23 => self.semaphore_step(u),
             _ => self.command(u),
         }
     }
@@ -162,7 +166,7 @@ impl World {
 }
 
 /// Numbers of live objects.
-fn live() -> [usize; 9] {
+fn live() -> [usize; 10] {
     fn of<T: ClObject>() -> usize {
         T::registry().len()
     }
@@ -176,6 +180,7 @@ fn live() -> [usize; 9] {
         of::<Kernel>(),
         of::<CommandBuffer>(),
         of::<MutableCommand>(),
+        of::<Semaphore>(),
     ]
 }
 
@@ -207,8 +212,8 @@ fn calls_do_as_the_model_says() {
         while (live() != before || !world.all_called()) && Instant::now() < deadline {
             std::thread::yield_now();
         }
-        let kinds =
-            "devices, contexts, queues, memory objects, events, samplers, kernels, command buffers, their commands";
+        let kinds = "devices, contexts, queues, memory objects, events, samplers, kernels, command buffers, their commands, \
+            semaphores";
         assert_eq!(live(), before, "{kinds} are left after these calls:\n{}", world.calls.join("\n"));
         world.check_callbacks();
         result

@@ -23,6 +23,7 @@ pub(crate) fn release(kind: Kind, handle: Handle) -> cl_int {
         Kind::Sampler => clReleaseSampler(handle),
         Kind::Kernel => clReleaseKernel(handle),
         Kind::CommandBuffer => clReleaseCommandBufferKHR(handle),
+        Kind::Semaphore => clReleaseSemaphoreKHR(handle),
     }
 }
 
@@ -36,6 +37,7 @@ fn retain(kind: Kind, handle: Handle) -> cl_int {
         Kind::Sampler => clRetainSampler(handle),
         Kind::Kernel => clRetainKernel(handle),
         Kind::CommandBuffer => clRetainCommandBufferKHR(handle),
+        Kind::Semaphore => clRetainSemaphoreKHR(handle),
     }
 }
 
@@ -76,6 +78,10 @@ fn describe(kind: Kind, handle: Handle) -> (cl_int, cl_uint, Handle) {
         Kind::CommandBuffer => (
             clGetCommandBufferInfoKHR(handle, CL_COMMAND_BUFFER_REFERENCE_COUNT_KHR, four, c, null_mut()),
             clGetCommandBufferInfoKHR(handle, CL_COMMAND_BUFFER_CONTEXT_KHR, eight, x, null_mut()),
+        ),
+        Kind::Semaphore => (
+            clGetSemaphoreInfoKHR(handle, CL_SEMAPHORE_REFERENCE_COUNT_KHR, four, c, null_mut()),
+            clGetSemaphoreInfoKHR(handle, CL_SEMAPHORE_CONTEXT_KHR, eight, x, null_mut()),
         ),
     };
     (if first == CL_SUCCESS { second } else { first }, count, context)
@@ -148,7 +154,11 @@ impl World {
     }
 
     /// A context for a new object, and its number.
-    fn some_context(&self, u: &mut Unstructured<'_>, violated: &mut Violated) -> Result<(Handle, Option<u64>)> {
+    pub(crate) fn some_context(
+        &self,
+        u: &mut Unstructured<'_>,
+        violated: &mut Violated,
+    ) -> Result<(Handle, Option<u64>)> {
         let context = if u.ratio(3, 4)? { self.common.base } else { self.pick(u, Kind::Context)? };
         let number = self.get(Kind::Context, context).map(|object| object.number);
         violated.rule(number.is_some(), CL_INVALID_CONTEXT);
@@ -156,7 +166,7 @@ impl World {
     }
 
     /// Adds an object if the call that makes it has succeeded.
-    fn made(
+    pub(crate) fn made(
         &mut self,
         call: String,
         (violated, error): (&Violated, cl_int),
@@ -435,7 +445,7 @@ impl World {
                     assert_eq!(info::<Handle>(ask(CL_QUEUE_DEVICE)).addr(), line.device);
                 }
                 Detail::Event(command) => self.describe_event(handle, *command),
-                Detail::Device | Detail::Context(_) | Detail::Sampler | Detail::Kernel(_) => {}
+                Detail::Device | Detail::Context(_) | Detail::Sampler | Detail::Kernel(_) | Detail::Semaphore(_) => {}
             }
         }
         Ok(())

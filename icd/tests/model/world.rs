@@ -12,6 +12,7 @@ use super::command_buffers::Recording;
 use super::contents::{Byte, Effect, Region, Timeline};
 use super::images::{Image, ImageLimits};
 use super::kernels::Kernel;
+use super::semaphores::Semaphore;
 use super::svm::Allocation;
 
 pub(crate) type Handle = *mut c_void;
@@ -32,10 +33,11 @@ pub(crate) enum Kind {
     Sampler,
     Kernel,
     CommandBuffer,
+    Semaphore,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 8] = [
+    pub(crate) const ALL: [Kind; 9] = [
         Kind::Device,
         Kind::Context,
         Kind::Queue,
@@ -44,6 +46,7 @@ impl Kind {
         Kind::Sampler,
         Kind::Kernel,
         Kind::CommandBuffer,
+        Kind::Semaphore,
     ];
 
     /// The error for a handle that is none.
@@ -57,6 +60,7 @@ impl Kind {
             Kind::Sampler => CL_INVALID_SAMPLER,
             Kind::Kernel => CL_INVALID_KERNEL,
             Kind::CommandBuffer => CL_INVALID_COMMAND_BUFFER_KHR,
+            Kind::Semaphore => CL_INVALID_SEMAPHORE_KHR,
         }
     }
 }
@@ -160,6 +164,7 @@ pub(crate) enum Detail {
     Sampler,
     Kernel(Kernel),
     CommandBuffer(Recording),
+    Semaphore(Semaphore),
 }
 
 /// A live object.
