@@ -11,7 +11,7 @@ use crate::types::Space;
 /// Operand list of an instruction.
 pub type Operands = SmallVec<[Value; 4]>;
 
-/// One instruction: its op, value operands and immediate. Results are kept by the [`DataFlowGraph`](crate::DataFlowGraph).
+/// One instruction: its op, value operands and immediate. Results are kept by the [`DataFlowGraph`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InstData {
     /// The operation; its row in the op table states everything else.
