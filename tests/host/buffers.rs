@@ -99,7 +99,7 @@ fn new_buffers_contain_zeros() {
     let session = session();
     for words in [400_000, 300_000, 350_000, 2_000_000, 1_900_000] {
         drop(numbers(session, words + 1000));
-        // SAFETY: there is no host memory.
+        // SAFETY: no host memory is involved.
         let new = unsafe { Buffer::create(&session.context, CL_MEM_READ_WRITE, words, std::ptr::null_mut()) };
         assert!(content(session, &new.expect("a buffer"), words).iter().all(|&word| word == 0), "{words}");
         assert!(
