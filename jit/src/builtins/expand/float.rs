@@ -231,17 +231,17 @@ pub(in crate::builtins) fn nextafter(b: &mut Builder<'_>, args: &BuiltinArgs) ->
     Some(b.select(unordered, sum, moved))
 }
 
-/// The product and the sum without an intermediate rounding. That of halves is exact in single precision, and the sum is rounded
-/// there before it becomes a half: a fused multiply-add of halves, which must not do that, takes many times as long.
+/// The product and the sum without an intermediate rounding. Those of halves may be rounded in single precision first, which takes a
+/// fraction of the time where processors lack fused multiply-adds of halves.
 pub(in crate::builtins) fn mad(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let &[x, y, z] = args.values.as_slice() else { return None };
-    if args.result.elem != Elem::F16 {
-        return Some(b.fma(x, y, z));
+    let flags = b.fp_flags();
+    if args.result.elem == Elem::F16 {
+        b.set_fp_flags(flags | FpFlags::ESTIMATE);
     }
-    let single = args.result.with_elem(Elem::F32);
-    let [x, y, z] = [x, y, z].map(|value| b.convert(Opcode::FptoFp, value, single, Default::default()));
     let sum = b.fma(x, y, z);
-    Some(b.convert(Opcode::FptoFp, sum, args.result, Default::default()))
+    b.set_fp_flags(flags);
+    Some(sum)
 }
 
 /// The operand with the larger magnitude; the maximum if the magnitudes are equal.

@@ -1,8 +1,11 @@
 //! Floating-point ops that the legal form lacks: half precision, rounding modes other than the hardware's, and conversions
 //! between floats and narrow integers. All are expanded into lane-wise ops, so they work for any number of lanes.
 
-use clift_kir::ops::Meaning;
+use clift_kir::dfg::ConstData;
+use clift_kir::ops::{Meaning, OpClass};
 use clift_kir::{Convert, Elem, FloatCond, FpFlags, Imm, IntCond, Opcode, Rounding, Type, Value};
+
+use smallvec::SmallVec;
 
 use super::{Legalizer, SplitValue};
 
@@ -31,6 +34,9 @@ impl Legalizer<'_> {
         use Opcode as O;
         let first = args.first()?;
         let half = first.ty.elem == Elem::F16;
+        if half && let Some(split) = self.half_natively(op, imm, args, result) {
+            return Some(split);
+        }
         #[expect(clippy::wildcard_enum_match_arm, reason = "these are the ops that have expansions")]
         match op {
             O::Fadd
@@ -63,6 +69,10 @@ impl Legalizer<'_> {
             }
             O::Fma if half => {
                 let args: Vec<SplitValue> = args.iter().map(|arg| self.half_to_single(arg)).collect();
+                if matches!(imm, Imm::Fp(flags) if flags.contains(FpFlags::ESTIMATE)) {
+                    let sum = self.lanewise(op, imm, &args, result.with_elem(Elem::F32));
+                    return Some(self.single_to_half(&sum));
+                }
                 Some(self.half_fma(&args[0], &args[1], &args[2]))
             }
             O::FptoS | O::FptoU => self.expand_float_to_int(op, mode(imm), first, result),
@@ -73,6 +83,43 @@ impl Legalizer<'_> {
                 debug_assert!(matches!(op.info().meaning, Meaning::Lanes(_)));
                 None
             }
+        }
+    }
+
+    /// An op on halves by instructions for them, if the backend has some. The bits of a scalar's sign are cheaper in the general
+    /// register where a scalar is.
+    fn half_natively(&mut self, op: Opcode, imm: &Imm, args: &[SplitValue], result: Type) -> Option<SplitValue> {
+        let float = matches!(op.class(), OpClass::Float(_));
+        let of_signs = matches!(op, Opcode::Fneg | Opcode::Fabs) && !result.is_vector();
+        if !float || of_signs || !(self.caps.native)(op, imm, Elem::F16, result.elem) {
+            return None;
+        }
+        let chunk = self.caps.part_lanes(args[0].ty);
+        let args: SmallVec<[SplitValue; 4]> = args.iter().map(|arg| self.regroup(arg, chunk)).collect();
+        let part_type = Type::vector(result.elem, chunk);
+        let parts = (0..args[0].parts.len()).map(|part| {
+            let operands: SmallVec<[Value; 4]> = args.iter().map(|arg| self.as_half(arg.parts[part])).collect();
+            let value = self.emit(op, &operands, imm.clone(), part_type);
+            if result.is_bool() { value } else { self.at().cast(Opcode::Bitcast, value, part_type.as_int()) }
+        });
+        let parts = parts.collect();
+        Some(SplitValue { ty: result, chunk, parts })
+    }
+
+    /// The halves whose bits are in a part.
+    fn as_half(&mut self, part: Value) -> Value {
+        let dfg = &self.new.dfg;
+        let half = dfg.ty(part).with_elem(Elem::F16);
+        if let Some(data) = dfg.as_const(part) {
+            let data = match data.as_splat() {
+                Some(bits) => ConstData::splat(half, bits),
+                None => ConstData::new(half, &data.to_lanes()),
+            };
+            return self.at().constant(data);
+        }
+        match dfg.def_inst(part).map(|inst| dfg.inst(inst)) {
+            Some(cast) if cast.op == Opcode::Bitcast && dfg.ty(cast.args[0]) == half => cast.args[0],
+            _ => self.at().cast(Opcode::Bitcast, part, half),
         }
     }
 

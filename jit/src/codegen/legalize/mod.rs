@@ -4,7 +4,8 @@
 //! not a power of two, the last part has unused lanes; nothing may depend on their content. An op is applied part by part if the
 //! backend supports it, else lane by lane. In the result:
 //!
-//! - vectors have a power of two of lanes and fit a register; `f16` is carried as `i16`;
+//! - vectors have a power of two of lanes and fit a register; `f16` is carried as `i16`, and cast to `f16` for instructions on
+//!   halves;
 //! - masks have as many lanes as the values that they were made from; the width of a mask's lanes is up to the backend;
 //! - conversions round as the hardware does (float to integer toward zero, all others to nearest even), and 8-bit and 16-bit
 //!   integers are converted from and to floats through 32 bits;

@@ -1,6 +1,6 @@
 //! The capabilities of vectors, for the legalizer.
 
-use clift_kir::ops::{ConvertOp, IntOp, LaneOp, MemoryOp, OpClass};
+use clift_kir::ops::{ConvertOp, FloatOp, IntOp, LaneOp, MemoryOp, OpClass};
 use clift_kir::{Elem, Opcode};
 
 use super::Level;
@@ -16,6 +16,7 @@ pub(super) fn caps(level: Level, scattered: ScatteredAccesses) -> VectorCaps {
         Level::Avx2 => AVX2_SLOW_MASKED_STORES,
         Level::Skylake => SKYLAKE,
         Level::IceLake => ICE_LAKE,
+        Level::SapphireRapids => SAPPHIRE_RAPIDS,
     };
     VectorCaps { scattered, ..caps }
 }
@@ -51,6 +52,12 @@ const ICE_LAKE: VectorCaps = VectorCaps {
     ..SKYLAKE
 };
 
+const SAPPHIRE_RAPIDS: VectorCaps = VectorCaps {
+    native: |op, _, from, to| native(Level::SapphireRapids, op, from, to),
+    varying_shifts: |op, elem| native_int(Level::SapphireRapids, op, elem.bytes()),
+    ..ICE_LAKE
+};
+
 /// Whether there are instructions for an op on vectors.
 fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
     let float = matches!(from, Elem::F32 | Elem::F64);
@@ -61,7 +68,9 @@ fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
         OpClass::Int(IntOp::Udiv | IntOp::Sdiv | IntOp::Urem | IntOp::Srem | IntOp::Ctz | IntOp::Bitrev) => false,
         OpClass::Int(IntOp::Icmp) => from.is_int() || from.is_ptr() || from == Elem::B1,
         OpClass::Int(_) => from.is_int() && native_int(level, op, from.bytes()),
-        OpClass::Float(_) => float,
+        // The bits of a half's sign are those of an integer.
+        OpClass::Float(FloatOp::Fcopysign) if from == Elem::F16 => false,
+        OpClass::Float(_) => float || from == Elem::F16 && level >= Level::SapphireRapids,
         OpClass::Convert(op) => match op {
             ConvertOp::Itrunc | ConvertOp::Zext | ConvertOp::Sext | ConvertOp::Bitcast => true,
             ConvertOp::FptoS | ConvertOp::FptoU => word(to) && float,
@@ -72,7 +81,7 @@ fn native(level: Level, op: Opcode, from: Elem, to: Elem) -> bool {
             }
             ConvertOp::PtrToInt | ConvertOp::IntToPtr | ConvertOp::SpaceCast => true,
         },
-        OpClass::Lane(LaneOp::Lookup) => avx512 && (from.bits() > 8 || level == Level::IceLake),
+        OpClass::Lane(LaneOp::Lookup) => avx512 && (from.bits() > 8 || level >= Level::IceLake),
         OpClass::Lane(op) => native_lane(op),
         OpClass::Leaf(op) => native_leaf(op),
         OpClass::Memory(op) => match op {

@@ -78,6 +78,9 @@ pub(super) enum Map {
     M0F,
     M0F38,
     M0F3A,
+    /// Maps 5 and 6 of the EVEX prefix: arithmetic of halves.
+    M5,
+    M6,
 }
 
 /// A row of the instruction table.
@@ -282,6 +285,8 @@ impl InstEncoding {
             Map::M0F => 1,
             Map::M0F38 => 2,
             Map::M0F3A => 3,
+            Map::M5 => 5,
+            Map::M6 => 6,
         };
         let second = self.second.unwrap_or(0);
         match row.format {
@@ -310,6 +315,7 @@ impl InstEncoding {
                     Map::M0F => code.push(0x0f),
                     Map::M0F38 => code.extend([0x0f, 0x38]),
                     Map::M0F3A => code.extend([0x0f, 0x3a]),
+                    Map::M5 | Map::M6 => unreachable!("broken invariant: {} without an EVEX prefix", row.name),
                 }
             }
             InstFormat::Vex(_) | InstFormat::VexVector(_) | InstFormat::VexBlend => {

@@ -70,6 +70,8 @@ pub(crate) enum Level {
     Skylake,
     /// As in Ice Lake and Zen 4: also byte permutations and population counts.
     IceLake,
+    /// As in Sapphire Rapids: also arithmetic of halves.
+    SapphireRapids,
 }
 
 impl Level {
@@ -77,7 +79,7 @@ impl Level {
     pub(crate) fn vector_bytes(self) -> u32 {
         match self {
             Level::Avx2 => 32,
-            Level::Skylake | Level::IceLake => 64,
+            Level::Skylake | Level::IceLake | Level::SapphireRapids => 64,
         }
     }
 }
@@ -100,10 +102,12 @@ fn level() -> Option<Level> {
     let ice_lake = is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512bitalg")
         && is_x86_feature_detected!("avx512vpopcntdq");
-    common.then_some(match (skylake, ice_lake) {
-        (false, _) => Level::Avx2,
-        (true, false) => Level::Skylake,
-        (true, true) => Level::IceLake,
+    let sapphire_rapids = is_x86_feature_detected!("avx512fp16");
+    common.then_some(match (skylake, ice_lake, sapphire_rapids) {
+        (false, _, _) => Level::Avx2,
+        (true, false, _) => Level::Skylake,
+        (true, true, false) => Level::IceLake,
+        (true, true, true) => Level::SapphireRapids,
     })
 }
 
@@ -137,7 +141,7 @@ impl X86Backend {
     /// # Errors
     /// As [`CraneliftBackend::host`].
     fn at(level: Level) -> Result<&'static X86Backend, BuildError> {
-        static LEVELS: [OnceLock<X86Backend>; 3] = [const { OnceLock::new() }; 3];
+        static LEVELS: [OnceLock<X86Backend>; 4] = [const { OnceLock::new() }; 4];
         let cranelift = CraneliftBackend::host()?;
         let caps = caps::caps(level, ScatteredAccesses::host());
         Ok(LEVELS[level as usize].get_or_init(|| X86Backend { cranelift, level, caps, allocator: Allocator::ByCost }))
@@ -160,6 +164,7 @@ impl X86Backend {
             None | Some(Level::Avx2) => &[],
             Some(Level::Skylake) => &[Level::Avx2],
             Some(Level::IceLake) => &[Level::Avx2, Level::Skylake],
+            Some(Level::SapphireRapids) => &[Level::Avx2, Level::Skylake, Level::IceLake],
         };
         lower.iter().map(|&level| Self::at(level)).collect()
     }
@@ -187,7 +192,8 @@ impl Backend for X86Backend {
         match self.level {
             Level::Avx2 => "x86, as Haswell",
             Level::Skylake => "x86, as Skylake",
-            Level::IceLake => "x86",
+            Level::IceLake => "x86, as Ice Lake",
+            Level::SapphireRapids => "x86",
         }
     }
 

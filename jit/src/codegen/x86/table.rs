@@ -177,6 +177,42 @@ rows! {
     both  VCMPPD   "vcmpeqpd"   P66  M0F  1 0xc2;
     both  VCMPSS   "vcmpeqss"   F3   M0F  0 0xc2;
     both  VCMPSD   "vcmpeqsd"   F2   M0F  1 0xc2;
+    // Halves, as in Sapphire Rapids.
+    evex  VADDPH   "vaddph"   None M5  0 0x58;
+    evex  VADDSH   "vaddsh"   F3   M5  0 0x58;
+    evex  VSUBPH   "vsubph"   None M5  0 0x5c;
+    evex  VSUBSH   "vsubsh"   F3   M5  0 0x5c;
+    evex  VMULPH   "vmulph"   None M5  0 0x59;
+    evex  VMULSH   "vmulsh"   F3   M5  0 0x59;
+    evex  VDIVPH   "vdivph"   None M5  0 0x5e;
+    evex  VDIVSH   "vdivsh"   F3   M5  0 0x5e;
+    evex  VMINPH   "vminph"   None M5  0 0x5d;
+    evex  VMINSH   "vminsh"   F3   M5  0 0x5d;
+    evex  VMAXPH   "vmaxph"   None M5  0 0x5f;
+    evex  VMAXSH   "vmaxsh"   F3   M5  0 0x5f;
+    evex  VSQRTPH  "vsqrtph"  None M5  0 0x51;
+    evex  VSQRTSH  "vsqrtsh"  F3   M5  0 0x51;
+    evex  VRNDSCALEPH "vrndscaleph" None M0F3A 0 0x08;
+    evex  VRNDSCALESH "vrndscalesh" None M0F3A 0 0x0a;
+    evex  VFMADD213PH "vfmadd213ph" P66 M6 0 0xa8;
+    evex  VFMADD213SH "vfmadd213sh" P66 M6 0 0xa9;
+    evex  VFMADD231PH "vfmadd231ph" P66 M6 0 0xb8;
+    evex  VFMADD231SH "vfmadd231sh" P66 M6 0 0xb9;
+    evex  VFMSUB213PH "vfmsub213ph" P66 M6 0 0xaa;
+    evex  VFMSUB213SH "vfmsub213sh" P66 M6 0 0xab;
+    evex  VFMSUB231PH "vfmsub231ph" P66 M6 0 0xba;
+    evex  VFMSUB231SH "vfmsub231sh" P66 M6 0 0xbb;
+    evex  VFNMADD213PH "vfnmadd213ph" P66 M6 0 0xac;
+    evex  VFNMADD213SH "vfnmadd213sh" P66 M6 0 0xad;
+    evex  VFNMADD231PH "vfnmadd231ph" P66 M6 0 0xbc;
+    evex  VFNMADD231SH "vfnmadd231sh" P66 M6 0 0xbd;
+    evex  VFNMSUB213PH "vfnmsub213ph" P66 M6 0 0xae;
+    evex  VFNMSUB213SH "vfnmsub213sh" P66 M6 0 0xaf;
+    evex  VFNMSUB231PH "vfnmsub231ph" P66 M6 0 0xbe;
+    evex  VFNMSUB231SH "vfnmsub231sh" P66 M6 0 0xbf;
+    evex  VCMPPH   "vcmpeqph"   None M0F3A 0 0xc2;
+    evex  VCMPSH   "vcmpeqsh"   F3   M0F3A 0 0xc2;
+    evex  VUCOMISH "vucomish"   None M5  0 0x2e;
 
     // -- conversions --
     both  VCVTDQ2PS "vcvtdq2ps" None M0F 0 0x5b;

@@ -9,7 +9,7 @@ use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, FloatCond, FpFlags, Imm, Inst, Opcode, Type, Value};
 use regalloc2::VReg;
 
-use super::float::{CMP, FMA213, FMA231, FloatRows, MUL, of, predicate};
+use super::float::{CMP, FMA213, FMA231, FloatRowsWithoutHalves, MUL, of, predicate};
 use super::{ExtraOperands, RegMem, Selector, size};
 use crate::codegen::x86::Level;
 use crate::codegen::x86::code::{MASK, ZMM};
@@ -19,8 +19,8 @@ use crate::codegen::x86::table as t;
 const FMADD: usize = 0;
 const FNMADD: usize = 2;
 
-const RECIPROCAL: FloatRows = [t::VRCP14PS, t::VRCP14PD, t::VRCP14SS, t::VRCP14SD];
-const RECIPROCAL_ROOT: FloatRows = [t::VRSQRT14PS, t::VRSQRT14PD, t::VRSQRT14SS, t::VRSQRT14SD];
+const RECIPROCAL: FloatRowsWithoutHalves = [t::VRCP14PS, t::VRCP14PD, t::VRCP14SS, t::VRCP14SD];
+const RECIPROCAL_ROOT: FloatRowsWithoutHalves = [t::VRSQRT14PS, t::VRSQRT14PD, t::VRSQRT14SS, t::VRSQRT14SD];
 
 impl Selector<'_> {
     /// Whether the operation's flags permit an estimate.

@@ -10,36 +10,45 @@ use crate::codegen::x86::code::{Cond, GPR, MASK, ZMM};
 use crate::codegen::x86::encode::{InstRow, OperandSize};
 use crate::codegen::x86::table as t;
 
-/// Rows for vectors of singles and of doubles, and for scalars of both.
-pub(super) type FloatRows = [InstRow; 4];
+/// Rows for vectors of singles and of doubles, for scalars of both, and for vectors and scalars of halves.
+pub(super) type FloatRows = [InstRow; 6];
 
-const ADD: FloatRows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
-const SUB: FloatRows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
-pub(super) const MUL: FloatRows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD];
-const DIV: FloatRows = [t::VDIVPS, t::VDIVPD, t::VDIVSS, t::VDIVSD];
-const MIN: FloatRows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
-const MAX: FloatRows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
-const SQRT: FloatRows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD];
-const ROUND: FloatRows = [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD];
+/// As [`FloatRows`], for instructions that have no forms for halves here.
+pub(super) type FloatRowsWithoutHalves = [InstRow; 4];
+
+const ADD: FloatRows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD, t::VADDPH, t::VADDSH];
+const SUB: FloatRows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD, t::VSUBPH, t::VSUBSH];
+pub(super) const MUL: FloatRows = [t::VMULPS, t::VMULPD, t::VMULSS, t::VMULSD, t::VMULPH, t::VMULSH];
+const DIV: FloatRows = [t::VDIVPS, t::VDIVPD, t::VDIVSS, t::VDIVSD, t::VDIVPH, t::VDIVSH];
+const MIN: FloatRows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD, t::VMINPH, t::VMINSH];
+const MAX: FloatRows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD, t::VMAXPH, t::VMAXSH];
+const SQRT: FloatRows = [t::VSQRTPS, t::VSQRTPD, t::VSQRTSS, t::VSQRTSD, t::VSQRTPH, t::VSQRTSH];
+const ROUND: FloatRows =
+    [t::VRNDSCALEPS, t::VRNDSCALEPD, t::VRNDSCALESS, t::VRNDSCALESD, t::VRNDSCALEPH, t::VRNDSCALESH];
 /// Fused multiply-adds: `a * b + c`, `a * b - c`, `-(a * b) + c`, `-(a * b) - c`. The result overwrites a factor.
 pub(super) const FMA213: [FloatRows; 4] = [
-    [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD],
-    [t::VFMSUB213PS, t::VFMSUB213PD, t::VFMSUB213SS, t::VFMSUB213SD],
-    [t::VFNMADD213PS, t::VFNMADD213PD, t::VFNMADD213SS, t::VFNMADD213SD],
-    [t::VFNMSUB213PS, t::VFNMSUB213PD, t::VFNMSUB213SS, t::VFNMSUB213SD],
+    [t::VFMADD213PS, t::VFMADD213PD, t::VFMADD213SS, t::VFMADD213SD, t::VFMADD213PH, t::VFMADD213SH],
+    [t::VFMSUB213PS, t::VFMSUB213PD, t::VFMSUB213SS, t::VFMSUB213SD, t::VFMSUB213PH, t::VFMSUB213SH],
+    [t::VFNMADD213PS, t::VFNMADD213PD, t::VFNMADD213SS, t::VFNMADD213SD, t::VFNMADD213PH, t::VFNMADD213SH],
+    [t::VFNMSUB213PS, t::VFNMSUB213PD, t::VFNMSUB213SS, t::VFNMSUB213SD, t::VFNMSUB213PH, t::VFNMSUB213SH],
 ];
 /// The same with the result overwriting the addend.
 pub(super) const FMA231: [FloatRows; 4] = [
-    [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD],
-    [t::VFMSUB231PS, t::VFMSUB231PD, t::VFMSUB231SS, t::VFMSUB231SD],
-    [t::VFNMADD231PS, t::VFNMADD231PD, t::VFNMADD231SS, t::VFNMADD231SD],
-    [t::VFNMSUB231PS, t::VFNMSUB231PD, t::VFNMSUB231SS, t::VFNMSUB231SD],
+    [t::VFMADD231PS, t::VFMADD231PD, t::VFMADD231SS, t::VFMADD231SD, t::VFMADD231PH, t::VFMADD231SH],
+    [t::VFMSUB231PS, t::VFMSUB231PD, t::VFMSUB231SS, t::VFMSUB231SD, t::VFMSUB231PH, t::VFMSUB231SH],
+    [t::VFNMADD231PS, t::VFNMADD231PD, t::VFNMADD231SS, t::VFNMADD231SD, t::VFNMADD231PH, t::VFNMADD231SH],
+    [t::VFNMSUB231PS, t::VFNMSUB231PD, t::VFNMSUB231SS, t::VFNMSUB231SD, t::VFNMSUB231PH, t::VFNMSUB231SH],
 ];
-pub(super) const CMP: FloatRows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD];
+pub(super) const CMP: FloatRows = [t::VCMPPS, t::VCMPPD, t::VCMPSS, t::VCMPSD, t::VCMPPH, t::VCMPSH];
 
-pub(super) fn of(rows: &FloatRows, ty: Type) -> InstRow {
-    rows[usize::from(ty.elem == Elem::F64) + if ty.is_vector() { 0 } else { 2 }]
+/// The row for a type. Rows without forms for halves end before those.
+pub(super) fn of(rows: &[InstRow], ty: Type) -> InstRow {
+    let scalar = usize::from(!ty.is_vector());
+    rows[if ty.elem == Elem::F16 { 4 + scalar } else { usize::from(ty.elem == Elem::F64) + 2 * scalar }]
 }
+
+/// The comparisons of singles, doubles and halves that set the flags.
+const FLAGS: [InstRow; 3] = [t::VUCOMISS, t::VUCOMISD, t::VUCOMISH];
 
 /// The immediate of a comparison.
 pub(super) fn predicate(cond: FloatCond) -> i64 {
@@ -173,7 +182,8 @@ impl Selector<'_> {
         };
         let (a, b) = if swapped { (data.args[1], data.args[0]) } else { (data.args[0], data.args[1]) };
         let (a, b) = (self.get(a), self.operand(b));
-        let row = if self.arg_type(inst, 0).elem == Elem::F64 { t::VUCOMISD } else { t::VUCOMISS };
+        let elem = self.arg_type(inst, 0).elem;
+        let row = FLAGS[if elem == Elem::F16 { 2 } else { usize::from(elem == Elem::F64) }];
         self.flags(row, OperandSize::X, a, b);
         cond
     }
@@ -189,7 +199,7 @@ impl Selector<'_> {
         self.binary(rows, ty, a, b)
     }
 
-    pub(super) fn unary(&mut self, rows: &FloatRows, ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
+    pub(super) fn unary(&mut self, rows: &[InstRow], ty: Type, a: VReg, immediate: Option<i64>) -> VReg {
         // Scalar instructions take the other lanes from a second register.
         let second = (!ty.is_vector()).then_some(a);
         let more = ExtraOperands { second, immediate: immediate.map(|value| (value, 1)), ..ExtraOperands::default() };
@@ -236,7 +246,10 @@ impl Selector<'_> {
     /// A bitwise operation with the same constant in every lane.
     fn with_signs(&mut self, ty: Type, a: Value, words: InstRow, longs: InstRow, bits: u64) -> VReg {
         let a = self.get(a);
-        let constant = self.lanes_of(ty.with_lanes(2), bits & ty.elem.mask());
+        let bits = bits & ty.elem.mask();
+        // There are operations on words, not on halves of them.
+        let (lane, bits) = if ty.elem == Elem::F16 { (Elem::I32, bits | bits << 16) } else { (ty.elem, bits) };
+        let constant = self.lanes_of(Type::vector(lane, 2), bits);
         let row = if ty.elem == Elem::F64 { longs } else { words };
         self.v2(row, size(ty), a, constant)
     }

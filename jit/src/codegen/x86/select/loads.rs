@@ -3,6 +3,7 @@
 
 use clift_kir::{Effects, Imm, Inst, Opcode, Value};
 
+use super::values::has_broadcast;
 use super::{MemAddress, RegMem, Selector, ValueLocation};
 use crate::codegen::x86::Level;
 
@@ -41,12 +42,21 @@ impl Selector<'_> {
         self.loads.get(&value).copied().filter(|load| load.writes == self.writes && self.ends_here(value))
     }
 
+    /// The vector that a bitcast without other uses views as lanes of the same number.
+    fn without_bitcast(&self, value: Value) -> Value {
+        let dfg = &self.legal.dfg;
+        let Some(cast) = dfg.def_inst(value).map(|inst| dfg.inst(inst)) else { return value };
+        let same = cast.op == Opcode::Bitcast && dfg.ty(cast.args[0]).lanes() == dfg.ty(value).lanes();
+        if same && self.ends_here(value) { cast.args[0] } else { value }
+    }
+
     /// The memory operand for a vector that is loaded, or a scalar that is loaded into all lanes.
     pub(super) fn loaded(&self, value: Value) -> Option<(RegMem, Inst)> {
         let ty = self.legal.dfg.ty(value);
         if !ty.is_vector() || ty.is_bool() {
             return None;
         }
+        let value = self.without_bitcast(value);
         if let Some(load) = self.load_for_here(value) {
             // Instructions read whole registers.
             return matches!(ty.bits(), 128 | 256 | 512).then_some((RegMem::Memory(load.address), load.inst));
@@ -55,7 +65,7 @@ impl Selector<'_> {
             return None;
         }
         let splat = self.legal.dfg.inst(self.legal.dfg.def_inst(value)?);
-        if splat.op != Opcode::Splat || !self.ends_here(value) || ty.elem.bytes() < 4 {
+        if splat.op != Opcode::Splat || !self.ends_here(value) || !has_broadcast(ty) {
             return None;
         }
         let load = self.load_for_here(splat.args[0])?;

@@ -231,7 +231,7 @@ fn class(ty: Type) -> RegClass {
     match ty.elem {
         Elem::B1 if ty.is_vector() => MASK,
         Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) if !ty.is_vector() => GPR,
-        // Halves occur only as operands and results of conversions.
+        // Halves occur only as operands and results of their arithmetic and of conversions.
         Elem::B1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => ZMM,
         Elem::F16 | Elem::F32 | Elem::F64 => ZMM,
     }

@@ -11,6 +11,11 @@ use crate::codegen::x86::code::{GPR, InstKind, MASK, RegField, RmField, RowInst,
 use crate::codegen::x86::encode::OperandSize;
 use crate::codegen::x86::table as t;
 
+/// Whether instructions on lanes of a type can broadcast an operand in memory.
+pub(super) fn has_broadcast(ty: Type) -> bool {
+    ty.elem.bytes() >= 4 || ty.elem == Elem::F16
+}
+
 impl<'a> Selector<'a> {
     /// The value of a constant.
     pub(super) fn constant(&self, value: Value) -> Option<&'a ConstData> {
@@ -61,7 +66,7 @@ impl<'a> Selector<'a> {
                 let constant = whole(&mut std::iter::once(data.lane(0)));
                 RegMem::Bytes(self.pool.add(&constant))
             }
-            Some(bits) if bytes >= 4 && self.level != Level::Avx2 => {
+            Some(bits) if has_broadcast(data.ty) && self.level != Level::Avx2 => {
                 let constant = whole(&mut std::iter::once(bits));
                 RegMem::Lane(self.pool.add(&constant))
             }
@@ -125,6 +130,7 @@ impl<'a> Selector<'a> {
             RegMem::Bytes(self.pool.add(&data.lane(0).to_le_bytes()[..bytes]))
         };
         match (ty.is_vector(), bytes) {
+            (false, 2) => self.v1(t::VPBROADCASTW, OperandSize::X, place),
             (false, 4) => self.v1(t::VMOVSS, OperandSize::X, place),
             (false, _) => self.v1(t::VMOVSD, OperandSize::X, place),
             (true, _) => self.v1(t::VMOVUPS, size(ty), place),

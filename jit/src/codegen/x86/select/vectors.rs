@@ -152,7 +152,7 @@ impl Selector<'_> {
                 };
                 self.make(ZMM, t::VPTERNLOGD, size, RegMem::Register(a), more)
             }
-            O::Popcnt if self.level != Level::IceLake => self.byte_population_count(data.args[0], size),
+            O::Popcnt if self.level < Level::IceLake => self.byte_population_count(data.args[0], size),
             O::Iabs | O::Clz | O::Popcnt => {
                 let a = self.get(data.args[0]);
                 let Some(row) = rows(data.op) else { not_legal(op) };

@@ -7,14 +7,14 @@ use regalloc2::VReg;
 use super::masks::lanes_size;
 use crate::codegen::x86::code::{Cond, GPR, ZMM};
 use crate::codegen::x86::encode::OperandSize;
-use crate::codegen::x86::select::float::{CMP, FMA213, FloatRows, of, predicate};
+use crate::codegen::x86::select::float::{CMP, FMA213, FloatRowsWithoutHalves, of, predicate};
 use crate::codegen::x86::select::{ExtraOperands, Immediate, RegMem, Selector, size};
 use crate::codegen::x86::table as t;
 
-const MIN: FloatRows = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
-const MAX: FloatRows = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
-const ADD: FloatRows = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
-const SUB: FloatRows = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
+const MIN: FloatRowsWithoutHalves = [t::VMINPS, t::VMINPD, t::VMINSS, t::VMINSD];
+const MAX: FloatRowsWithoutHalves = [t::VMAXPS, t::VMAXPD, t::VMAXSS, t::VMAXSD];
+const ADD: FloatRowsWithoutHalves = [t::VADDPS, t::VADDPD, t::VADDSS, t::VADDSD];
+const SUB: FloatRowsWithoutHalves = [t::VSUBPS, t::VSUBPD, t::VSUBSS, t::VSUBSD];
 
 /// The bits of a number as a single or a double.
 fn bits_of(elem: Elem, number: f64) -> u64 {
