@@ -23,6 +23,7 @@ mod launch;
 mod locks;
 mod memory;
 mod private_arrays;
+mod private_pointers;
 mod relatives;
 mod rows;
 mod runs;
@@ -82,6 +83,7 @@ fn main() {
         locks::cases(),
         memory::cases(),
         private_arrays::cases(),
+        private_pointers::cases(),
         relatives::cases(),
         rows::cases(),
         runs::cases(),

@@ -9,6 +9,7 @@
 //! Deliberately not here: anything that depends on lanes or on a backend.
 
 mod addr;
+mod address_spaces;
 mod alias;
 pub(crate) mod calls;
 mod cancelled_terms;
@@ -34,6 +35,8 @@ mod mem2reg;
 pub(crate) mod memory;
 mod narrow;
 mod neighbouring_loads;
+mod origins;
+mod private_pointers;
 mod rotate;
 mod scalar_promotion;
 mod simplify;
@@ -117,6 +120,13 @@ pub static PASSES: &[Pass] = &[
     pass!(loop_borders, "copies loops that treat borders, without that for when no iteration is at one"),
     pass!(dce, "removes instructions and parameters without uses, and barriers that follow one another"),
     pass!(widen_counters, "counters that index memory have 64 bits"),
+    pass!(address_spaces, "generic pointers whose address space is known become pointers to that space"),
+    pass!(private_pointers, "pointers into private variables that differ with the path become offsets"),
+    Pass {
+        name: "joined_variables",
+        doc: "private variables that one pointer may point into become one",
+        run: |func, _| private_pointers::join(func),
+    },
     pass!(tail_duplication, "threaded dispatch: each case of a switch in a loop dispatches the next one"),
 ];
 
@@ -126,7 +136,9 @@ pub static PROMOTE: &[&str] = &["simplify_cfg", "simplify", "mem2reg", "simplify
 /// The order of the canonical passes over a kernel after [`PROMOTE`], up to those on loops.
 pub static CANONICAL: &[&str] = &[
     "global_ids",
+    "address_spaces",
     "alias",
+    "private_pointers",
     "gvn",
     "constant_loads",
     "mem2reg",
@@ -171,6 +183,8 @@ pub static SETTLE: &[&str] = &[
     "simplify",
     "simplify_cfg",
     "lifetimes",
+    "joined_variables",
+    "private_pointers",
     "common_code",
     "if_convert",
     "addr",
@@ -326,8 +340,12 @@ pub(crate) fn unrolled_loops(func: &Function, globals: &Globals) -> FxHashSet<Bl
 
 /// Those of some passes that leave to checks what they want to see: the line of one access, and each index.
 fn visible(names: &[&'static str], options: &Options) -> Vec<&'static str> {
-    let hides_accesses =
-        |name: &str| matches!(name, "chosen_loads" | "common_code" | "dead_stores" | "dynamic_elements" | "loop_loads");
+    let hides_accesses = |name: &str| {
+        matches!(
+            name,
+            "chosen_loads" | "common_code" | "dead_stores" | "dynamic_elements" | "joined_variables" | "loop_loads"
+        )
+    };
     names.iter().copied().filter(|name| options.checks.is_empty() || !hides_accesses(name)).collect()
 }
 
