@@ -167,6 +167,12 @@ pub(crate) fn plain_access(func: &Function, inst: Inst) -> Option<(Value, Type, 
     (!func.dfg.ty(pointer).is_vector()).then_some((pointer, ty, mem))
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many instructions this thread has looked at to find addresses that escape.
+    pub(crate) static LOOKED_AT: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Private variables whose address goes where its uses are no longer seen.
 #[derive(Clone, Debug)]
 pub(crate) struct Escapes(EntitySet<Slot>);
@@ -182,6 +188,8 @@ impl Escapes {
         // A definition may come after its use in the order of the layout: then the address is taken to escape.
         let mut late: Vec<Value> = Vec::new();
         for &block in func.layout.blocks() {
+            #[cfg(test)]
+            LOOKED_AT.set(LOOKED_AT.get() + func.layout.insts(block).len());
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if let Imm::Slot(slot) = data.imm {

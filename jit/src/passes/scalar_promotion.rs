@@ -31,9 +31,11 @@ pub(super) fn run(func: &mut Function) -> Changed {
         return Changed(false);
     }
     let Some((cfg, dom, loops)) = loop_form::run(func) else { return Changed(false) };
+    // Promotion makes no address escape that did not before: what was stored is passed on as a value.
+    let escapes = Escapes::new(func);
     for (id, _) in loops.iter().rev() {
         if has_candidate(func, &loops, id) {
-            promote(func, (&cfg, &dom, &loops), id);
+            promote(func, &escapes, (&cfg, &dom, &loops), id);
         }
     }
     Changed(true)
@@ -67,7 +69,7 @@ struct Promoted {
     is_stored: bool,
 }
 
-fn promote(func: &mut Function, (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest), id: LoopId) {
+fn promote(func: &mut Function, escapes: &Escapes, (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest), id: LoopId) {
     let data = loops.get(id);
     let inside = |block: Block| loops.contains(id, block);
     let exits: Vec<Block> =
@@ -93,8 +95,7 @@ fn promote(func: &mut Function, (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest)
     let mut found: Vec<Promoted> = found.into_values().filter(|at| at.is_stored).collect();
     found.sort_by_key(|at| at.pointer);
     found.truncate(MAX_PROMOTED);
-    let escapes = Escapes::new(func);
-    found.retain(|at| is_alone(func, loops, id, at, &escapes));
+    found.retain(|at| is_alone(func, loops, id, at, escapes));
     for at in &found {
         apply(func, at, preheader, &exits);
     }

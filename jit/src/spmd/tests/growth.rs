@@ -1,11 +1,14 @@
 //! The code made from a kernel grows linearly with the kernel. Counts it for kernels that repeat one piece; `icd/examples/growth`
 //! measures time.
 
-use clift_kir::{Function, text};
+use clift_kir::{Function, Module, text};
 
 use super::harness::make_all;
 use crate::Options;
+use crate::passes::{self, memory};
+use crate::spmd::transform::loop_vectorizer;
 use crate::spmd::workgroup::regions::Growth;
+use crate::target::machine::Machine;
 
 /// A kernel of so many pieces. A piece uses the values from `v@0` to `v@99`. It begins in a block in which `v@0` is its number
 /// and `v@1` its input, and ends in its block `b@9`.
@@ -24,7 +27,10 @@ fn kernel(count: usize, piece: &str) -> String {
     format!(
         r#"
 function f0 "k" canonical {{
+slot s0 size 1024 align 4
 b0:
+    v5: ptr(private) = slot_addr s0
+    v6: i32 = const 3
     v1: i32 = const 0
     v2: i32 = const 1
     v3: ptr(global) = arg 0
@@ -37,9 +43,13 @@ kernel f0 args 32
     )
 }
 
+fn module(count: usize, piece: &str) -> Module {
+    text::parse_module(&kernel(count, piece)).unwrap_or_else(|e| panic!("{e}"))
+}
+
 /// The number of entities ever made in the group functions, including removed ones.
 fn made(count: usize, piece: &str) -> [usize; 3] {
-    let module = text::parse_module(&kernel(count, piece)).unwrap_or_else(|e| panic!("{e}"));
+    let module = module(count, piece);
     let options = Options { width: Some(16), ..Options::default() };
     let made = make_all(&module, &options, Growth::default());
     let count = |func: &Function| [func.dfg.value_count(), func.dfg.inst_count(), func.dfg.block_count()];
@@ -153,4 +163,49 @@ fn lane_by_lane() {
 #[test]
 fn barriers() {
     grows_linearly("barriers", BARRIER);
+}
+
+/// Stores to a private array and to an element of a buffer that stays the same while the loop runs. The loop is too short to be
+/// vectorized: that would look at all other loops again, up to a limit.
+const ARRAY: &str = "    jump b@0(v1)
+b@0(v@10: i32):
+    v@11: i64 = zext v@10
+    v@12: ptr(private) = addr scale 4 v5, v@11
+    v@13: i32 = imul v@10, v@02
+    store align 4 v@12, v@13
+    v@14: i32 = load align 4 v@01
+    v@15: i32 = iadd v@14, v@10
+    store align 4 v@01, v@15
+    v@16: i32 = iadd nsw v@10, v2
+    v@17: b1 = icmp slt v@16, v6
+    branch v@17, b@0(v@16), b@9
+b@9:
+";
+
+/// How many instructions are looked at for addresses that escape.
+fn looked_at(run: impl FnOnce()) -> usize {
+    let before = memory::LOOKED_AT.get();
+    run();
+    memory::LOOKED_AT.get() - before
+}
+
+#[test]
+fn escapes() {
+    let vectorizer = |count| {
+        let mut module = module(count, ARRAY);
+        let func = &mut module.funcs[module.kernels[0].func];
+        passes::run(func, &module.globals, &["scalar_promotion", "mem2reg"], &mut |_, _| ());
+        let (options, machine) = (Options::default(), Machine::COMMON);
+        looked_at(|| drop(loop_vectorizer::run(func, &module.globals, &options, &machine)))
+    };
+    let promotion = |count| {
+        let mut module = module(count, ARRAY);
+        let func = &mut module.funcs[module.kernels[0].func];
+        looked_at(|| passes::run(func, &module.globals, &["scalar_promotion"], &mut |_, _| ()))
+    };
+    for (what, some, more) in
+        [("loops", vectorizer(8), vectorizer(32)), ("promoted memory", promotion(8), promotion(32))]
+    {
+        assert!(0 < some && more <= 5 * some, "{what}: {some} instructions for 8 pieces, {more} for 32");
+    }
 }

@@ -8,6 +8,8 @@
 //! Anti-dependences are kept where the value that is stored is computed from the one that is loaded, as in `a[i] = a[i + 1]`: a pack
 //! loads for all of its lanes before it stores.
 
+use std::cell::OnceCell;
+
 use clift_kir::{Effects, Function, Inst, Opcode, Value};
 use rustc_hash::FxHashSet;
 
@@ -34,7 +36,12 @@ struct Access {
 }
 
 /// Whether the iterations of a loop can be executed in any order. Also false if it does anything but compute, load and store.
-pub(super) fn iterations_are_independent(normal: &NormalForm, counted: &CountableLoop) -> bool {
+/// `escapes` is that of the function, computed when a loop needs it first.
+pub(super) fn iterations_are_independent(
+    normal: &NormalForm,
+    counted: &CountableLoop,
+    escapes: &OnceCell<Escapes>,
+) -> bool {
     let NormalForm { func, loops, .. } = normal;
     let forms = LinearForms { func, loops, id: counted.id, latch: counted.latch };
     let mut accesses: Vec<Access> = Vec::new();
@@ -55,11 +62,11 @@ pub(super) fn iterations_are_independent(normal: &NormalForm, counted: &Countabl
     if !accesses.iter().any(|access| access.writes) {
         return true;
     }
-    let escapes = Escapes::new(func);
+    let escapes = escapes.get_or_init(|| Escapes::new(func));
     accesses.iter().filter(|access| access.writes).all(|write| {
         let sources = stored_from(normal, counted, write.inst);
         accesses.iter().all(|other| {
-            let dependences = write.dependences(other, &escapes);
+            let dependences = write.dependences(other, escapes);
             !dependences.on_earlier && (!dependences.of_later || sources.contains(&other.inst))
         })
     })

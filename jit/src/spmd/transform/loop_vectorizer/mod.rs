@@ -26,6 +26,8 @@ mod iteration_kernel;
 mod reductions;
 mod splice;
 
+use std::cell::OnceCell;
+
 use clift_kir::analysis::LoopId;
 use clift_kir::{Block, Function, Loc};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -35,6 +37,7 @@ use self::iteration_kernel::IterationKernel;
 use super::normalize::{self, NormalForm, Several};
 use super::one_lane::OneLane;
 use crate::Options;
+use crate::passes::memory::Escapes;
 use crate::passes::{self, Globals};
 use crate::spmd::cost::throughput::estimate;
 use crate::spmd::cost::width::{RowLengths, Width};
@@ -139,6 +142,8 @@ fn run_on(
     }
     let mut several: FxHashMap<Block, Several> = FxHashMap::default();
     let mut work = 0;
+    // Of `normal`: looking at the whole function for each of its loops would take quadratic time.
+    let mut escapes: OnceCell<Escapes> = OnceCell::new();
     while let Some(nest) = next_nest(&normal, &mut finished) {
         let of = |id: LoopId| size(&normal.func, &normal.loops.get(id).blocks);
         work += nest.iter().map(|&id| CHOICE * of(id).min(MAX_INSTS)).sum::<usize>();
@@ -146,7 +151,7 @@ fn run_on(
             break;
         }
         let loc = |id: LoopId| location(&normal.func, normal.loops.get(id).header);
-        let chosen = match best_of(&normal, &nest, options, machine) {
+        let chosen = match best_of(&normal, &nest, &escapes, options, machine) {
             Ok(chosen) if candidates.is_some() && chosen.gain < GAINFUL => continue,
             Ok(chosen) => chosen,
             Err(obstacle) => {
@@ -164,6 +169,7 @@ fn run_on(
         work += size(&func, func.layout.blocks());
         let Some(next) = normalize::run(&func) else { break };
         normal = next;
+        escapes = OnceCell::new();
     }
     let changed = (!several.is_empty()).then(|| {
         let mut func = normal.func;
@@ -212,10 +218,16 @@ fn next_nest(normal: &NormalForm, finished: &mut FxHashSet<Block>) -> Option<Vec
 }
 
 /// The loop of a nest that gains most; if none does, why the innermost one that was looked at does not.
-fn best_of(normal: &NormalForm, nest: &[LoopId], options: &Options, machine: &Machine) -> Result<Chosen, Obstacle> {
+fn best_of(
+    normal: &NormalForm,
+    nest: &[LoopId],
+    escapes: &OnceCell<Escapes>,
+    options: &Options,
+    machine: &Machine,
+) -> Result<Chosen, Obstacle> {
     let mut best: Result<Chosen, Obstacle> = Err(Obstacle::TripCount);
     for &id in nest {
-        match (choose(normal, id, options, machine), &best) {
+        match (choose(normal, id, escapes, options, machine), &best) {
             (Ok(chosen), Ok(before)) if chosen.gain <= INNER_WORTHWHILE * before.gain => {}
             (Ok(chosen), _) => best = Ok(chosen),
             (Err(obstacle), Err(_)) => best = Err(obstacle),
@@ -226,7 +238,13 @@ fn best_of(normal: &NormalForm, nest: &[LoopId], options: &Options, machine: &Ma
 }
 
 /// The lanes for a loop, if it can be vectorized and gains.
-fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine) -> Result<Chosen, Obstacle> {
+fn choose(
+    normal: &NormalForm,
+    id: LoopId,
+    escapes: &OnceCell<Escapes>,
+    options: &Options,
+    machine: &Machine,
+) -> Result<Chosen, Obstacle> {
     let data = normal.loops.get(id);
     let func = &normal.func;
     let insts = size(func, &data.blocks);
@@ -235,7 +253,7 @@ fn choose(normal: &NormalForm, id: LoopId, options: &Options, machine: &Machine)
     }
     let counted = CountableLoop::of(normal, id).ok_or(Obstacle::TripCount)?;
     let reductions = reductions::all(normal, &counted).ok_or(Obstacle::CarriedValue)?;
-    if !dependence::iterations_are_independent(normal, &counted) {
+    if !dependence::iterations_are_independent(normal, &counted, escapes) {
         return Err(Obstacle::Memory);
     }
     let forced = options.loop_lanes;
