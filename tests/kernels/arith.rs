@@ -204,6 +204,30 @@ fn undefined_division() -> Case {
     .clift_only("a division by zero traps")
 }
 
+/// Whether an unsigned quotient is zero, with divisors of zero among others. Programs take the comparison to be that of the operands:
+/// how many items a work-item processes is `items / size + !(id / (items % size))`.
+fn zero_quotients() -> Case {
+    fn divisor(i: usize) -> u32 {
+        (i % 3) as u32
+    }
+    Case::new(
+        "arith::zero_quotients",
+        "kernel void t(global const uint *by, global int *out) {
+            size_t i = get_global_id(0);
+            uint x = (uint)i % 5 / 2, y = by[i];
+            int of_scalars = !(x / y) + 2 * (x / y == 0) + 4 * (0 != x / y) + 8 * (x / y > 0) + 16 * (x / y ? 1 : 0);
+            int2 zero = convert_int2((ulong2)(x, 1) / (ulong2)(y, y) == 0) & 1;
+            out[i] = of_scalars + 32 * zero.x + 64 * zero.y;
+        }",
+    )
+    .input(divisor)
+    .expect_n(GLOBAL, |i| {
+        let (x, y) = ((i % 5 / 2) as u32, divisor(i));
+        let of_scalars = if x < y { 3 } else { 28 };
+        Some(of_scalars + 32 * i32::from(x < y) + 64 * i32::from(1 < y))
+    })
+}
+
 /// 24-bit multiplication, and constants the compiler can fold into other forms.
 fn special_products() -> Case {
     Case::new(
@@ -254,6 +278,6 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(arithmetic::<u64>(&[1, 4]));
     cases.extend(shifts());
     cases.extend(comparisons());
-    cases.extend([undefined_division(), special_products(), upsample()]);
+    cases.extend([undefined_division(), zero_quotients(), special_products(), upsample()]);
     cases
 }

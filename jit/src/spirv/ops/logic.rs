@@ -98,7 +98,33 @@ fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Ins
     if !ty.is_int() {
         return Err(InstError::malformed("the operands are not integers"));
     }
+    let (cond, a, b) = of_quotient(cx, cond, a, b).unwrap_or((cond, a, b));
     Ok(cx.b.icmp(cond, a, b))
+}
+
+/// `x < y` for the comparison `x / y == 0` of unsigned integers, and `x >= y` for `x / y != 0`. For a divisor of zero the module's
+/// comparison has no specified result; this one is what LLVM's compilers give, on which programs rely. (In the kernel IR such a quotient
+/// is 0, so that no later pass may do this.)
+fn of_quotient(cx: &FuncCx<'_>, cond: IntCond, a: Value, b: Value) -> Option<(IntCond, Value, Value)> {
+    let dfg = &cx.b.func.dfg;
+    let (quotient, cond) = match cond {
+        IntCond::Eq if dfg.as_splat_bits(b) == Some(0) => (a, IntCond::Ult),
+        IntCond::Eq if dfg.as_splat_bits(a) == Some(0) => (b, IntCond::Ult),
+        IntCond::Ne | IntCond::Ugt if dfg.as_splat_bits(b) == Some(0) => (a, IntCond::Uge),
+        IntCond::Ne | IntCond::Ult if dfg.as_splat_bits(a) == Some(0) => (b, IntCond::Uge),
+        IntCond::Eq
+        | IntCond::Ne
+        | IntCond::Ult
+        | IntCond::Ule
+        | IntCond::Ugt
+        | IntCond::Uge
+        | IntCond::Slt
+        | IntCond::Sle
+        | IntCond::Sgt
+        | IntCond::Sge => return None,
+    };
+    let data = dfg.inst(dfg.def_inst(quotient)?);
+    (data.op == Opcode::Udiv).then(|| (cond, data.args[0], data.args[1]))
 }
 
 /// A comparison of floats.
