@@ -4,7 +4,7 @@
 //! an integer equal to a constant, it is that constant: under `lid == 0`, `a[16 * lid]` is one element rather than a gather.
 
 mod available;
-mod scopes;
+pub(super) mod scopes;
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest};
 use clift_kir::ops::TypeRule;

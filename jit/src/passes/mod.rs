@@ -39,6 +39,7 @@ mod origins;
 mod private_pointers;
 mod rotate;
 mod scalar_promotion;
+mod shared_divisions;
 mod simplify;
 mod simplify_cfg;
 mod sink_conditions;
@@ -111,6 +112,7 @@ pub static PASSES: &[Pass] = &[
     pass!(addr, "folds index arithmetic into addresses"),
     pass!(if_convert, "turns branches around a few cheap instructions into selects"),
     pass!(common_code, "executes what the sides of a branch have in common once, before or after them"),
+    pass!(shared_divisions, "computes remainders from the quotients of the same operands"),
     pass!(split_loads, "loads elements where nothing else of a vector in memory is used"),
     pass!(sink_conditions, "computes conditions where they are branched on"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
@@ -209,6 +211,7 @@ pub static CLEAN: &[&str] = &[
     "widen_counters",
     "addr",
     "gvn",
+    "shared_divisions",
     "trim_loops",
     "licm",
     "simplify",

@@ -8,7 +8,7 @@ type Span = (u32, u32);
 
 /// Facts of one kind, in disjoint subtrees.
 #[derive(Debug)]
-pub(super) struct Scopes<T> {
+pub(in crate::passes) struct Scopes<T> {
     /// The first one; mostly the only one.
     first: Option<(Span, T)>,
     /// The others, by the numbers of the blocks at which their subtrees begin.
@@ -23,7 +23,7 @@ impl<T> Default for Scopes<T> {
 
 impl<T> Scopes<T> {
     /// The fact that holds in a block.
-    pub(super) fn at(&self, (number, _): Span) -> Option<&T> {
+    pub(in crate::passes) fn at(&self, (number, _): Span) -> Option<&T> {
         if let Some(((start, end), fact)) = &self.first
             && (*start..*end).contains(&number)
         {
@@ -34,7 +34,7 @@ impl<T> Scopes<T> {
     }
 
     /// A fact holds in a block and those that it dominates, unless one does already. Blocks have to come after their dominators.
-    pub(super) fn insert(&mut self, span: Span, fact: T) {
+    pub(in crate::passes) fn insert(&mut self, span: Span, fact: T) {
         if self.at(span).is_some() {
             return;
         }
