@@ -14,22 +14,18 @@
 
 use clift_kir::analysis::Cfg;
 use clift_kir::ops::OpClass;
-use clift_kir::{Block, Builder, Elem, Function, Inst, Opcode, Space, Type, Value};
+use clift_kir::{Builder, Elem, Function, Inst, Opcode, Space, Type, Value};
 use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 
-use super::origins::{Meet, Origins, is_pointer};
+use super::origins::{Counterparts, Meet, Origins, is_pointer, remove_unreached_blocks};
 use super::util::Replacements;
-use super::{Changed, dce, simplify_cfg};
+use super::{Changed, dce};
 
 pub(super) fn run(func: &mut Function) -> Changed {
-    let cfg = Cfg::new(func);
     if !pointers(func).any(|value| is_generic(func, value)) {
         return Changed(false);
     }
-    if func.layout.blocks().iter().any(|&block| !cfg.reaches(block)) {
-        simplify_cfg::run(func);
-    }
+    remove_unreached_blocks(func);
     let origins = Origins::find(func, Meet::Equal, |value| {
         func.dfg.ty(value).elem.space().filter(|&space| space != Space::Generic)
     });
@@ -41,7 +37,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
     if !is_worth_it(func, &known) {
         return Changed(false);
     }
-    Rewriter { known, twins: SecondaryMap::new() }.run(func);
+    let twins = Counterparts::of_params(func, |func, param| twin_type(func, param, known[param]?).into());
+    Rewriter { known, twins }.run(func);
     Changed(true)
 }
 
@@ -91,56 +88,49 @@ fn addresses(func: &Function, inst: Inst) -> impl Iterator<Item = usize> {
     (0..count).filter(|&at| data.args.get(at).is_some_and(|&arg| is_pointer(func.dfg.ty(arg))))
 }
 
+/// The type of the pointer to a space that takes the place of a generic one.
+fn twin_type(func: &Function, value: Value, space: Space) -> Type {
+    func.dfg.ty(value).with_elem(Elem::Ptr(space))
+}
+
 struct Rewriter {
     /// The spaces of generic pointers.
     known: SecondaryMap<Value, Option<Space>>,
     /// The pointers to these spaces.
-    twins: SecondaryMap<Value, PackedOption<Value>>,
+    twins: Counterparts,
 }
 
 impl Rewriter {
     fn run(&mut self, func: &mut Function) {
-        let order = Cfg::new(func).rpo().to_vec();
-        let params: SecondaryMap<Block, Vec<Value>> = order.iter().fold(SecondaryMap::new(), |mut of, &block| {
-            let params = func.dfg.params(block).iter().copied();
-            of[block] = params.filter(|&param| self.known[param].is_some()).collect();
-            of
-        });
-        for &block in &order {
-            for &param in &params[block] {
-                self.twins[param] = Some(func.dfg.append_param(block, self.twin_type(func, param))).into();
-            }
-        }
         let mut replacements = Replacements::default();
-        for &block in &order {
+        for block in Cfg::new(func).rpo().to_vec() {
             let insts = func.layout.take_insts(block);
             let mut b = Builder::at_end(func, block);
             b.set_loc(insts.first().map(|&inst| b.func.locs[inst]).unwrap_or_default());
-            for &param in &params[block] {
+            for &param in self.twins.params(block) {
                 let ty = b.ty(param);
-                replacements.set(param, b.cast(Opcode::SpaceCast, self.twin(param), ty));
+                replacements.set(param, b.cast(Opcode::SpaceCast, self.twins.get(param), ty));
             }
             for inst in insts {
                 let loc = func.locs[inst];
                 let mut b = Builder::at_end(func, block);
                 b.set_loc(loc);
-                let result = b.func.dfg.single_result(inst).filter(|&result| self.known[result].is_some());
-                if let Some(result) = result
-                    && let Some(twin) = self.computed(&mut b, inst, result)
+                if let Some(result) = b.func.dfg.single_result(inst)
+                    && let Some(twin) = self.known[result].and_then(|space| self.computed(&mut b, inst, space))
                 {
-                    self.twins[result] = twin.into();
+                    self.twins.set(result, twin);
                     let ty = b.ty(result);
                     let cast = b.cast(Opcode::SpaceCast, twin, ty);
                     replacements.set(result, cast);
                     continue;
                 }
                 for at in addresses(func, inst).collect::<Vec<_>>() {
-                    if let Some(twin) = self.twins[func.dfg.inst(inst).args[at]].expand() {
+                    if let Some(twin) = self.twins.find(func.dfg.inst(inst).args[at]) {
                         func.dfg.inst_mut(inst).args[at] = twin;
                     }
                 }
                 func.layout.append_inst(block, inst);
-                self.pass_twins(func, inst, &params);
+                self.twins.pass_on(func, inst);
             }
         }
         replacements.apply(func);
@@ -148,21 +138,11 @@ impl Rewriter {
         dce::run(func);
     }
 
-    fn twin_type(&self, func: &Function, value: Value) -> Type {
-        let Some(space) = self.known[value] else { unreachable!("broken invariant: {value} is generic") };
-        func.dfg.ty(value).with_elem(Elem::Ptr(space))
-    }
-
-    /// The pointer to the known space of a generic one.
-    fn twin(&self, value: Value) -> Value {
-        self.twins[value].expand().unwrap_or_else(|| unreachable!("broken invariant: {value} has no space yet"))
-    }
-
     /// The pointer to the known space of the generic one that an instruction computes.
-    fn computed(&self, b: &mut Builder<'_>, inst: Inst, result: Value) -> Option<Value> {
-        let ty = self.twin_type(b.func, result);
+    fn computed(&self, b: &mut Builder<'_>, inst: Inst, space: Space) -> Option<Value> {
+        let ty = twin_type(b.func, b.func.dfg.result(inst), space);
         // A pointer to a space is its own.
-        let of = |value: Value| self.twins[value].expand().unwrap_or(value);
+        let of = |value: Value| self.twins.find(value).unwrap_or(value);
         let mut data = b.func.dfg.inst(inst).clone();
         match (data.op, data.args.as_mut_slice()) {
             (Opcode::SpaceCast, &mut [source]) => return Some(of(source)),
@@ -171,22 +151,5 @@ impl Rewriter {
             _ => return None,
         }
         Some(b.value(data.op, &data.args, data.imm, ty))
-    }
-
-    /// Passes on the pointers to known spaces that a terminator passes on.
-    fn pass_twins(&self, func: &mut Function, inst: Inst, params: &SecondaryMap<Block, Vec<Value>>) {
-        let passed: Vec<Vec<Value>> = func
-            .dfg
-            .targets(inst)
-            .iter()
-            .map(|target| {
-                let pairs = func.dfg.params(target.block).iter().zip(&target.args);
-                let pointers = pairs.filter(|(param, _)| params[target.block].contains(param));
-                pointers.map(|(_, &arg)| self.twin(arg)).collect()
-            })
-            .collect();
-        for (target, passed) in func.dfg.targets_mut(inst).into_iter().zip(passed) {
-            target.args.extend(passed);
-        }
     }
 }

@@ -1,9 +1,13 @@
-//! Where pointers come from: a variable or an address space that all ways to a pointer have in common.
+//! Where pointers come from: a variable or an address space that all ways to a pointer have in common; and values that take the places
+//! of such pointers, parameters among them.
 
 use clift_kir::analysis::Cfg;
-use clift_kir::{BlockCall, Function, Inst, Opcode, Type, Value};
+use clift_kir::{Block, BlockCall, Function, Inst, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
+
+use super::simplify_cfg;
 
 /// What is known of a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,9 @@ impl<T: Copy + PartialEq> Origins<T> {
     pub(super) fn find(func: &Function, meet: Meet, root: impl Fn(Value) -> Option<T>) -> Origins<T> {
         let mut origins = Origins { of: SecondaryMap::with_default(Origin::Unknown), meet, pairs: Vec::new() };
         let cfg = Cfg::new(func);
+        for &param in func.layout.entry().iter().flat_map(|&entry| func.dfg.params(entry)) {
+            origins.of[param] = root(param).map_or(Origin::Anywhere, Origin::From);
+        }
         // Each round can only lower what is known.
         let mut changed = true;
         while changed {
@@ -110,5 +117,73 @@ pub(super) fn sources(func: &Function, inst: Inst) -> SmallVec<[Value; 2]> {
         (Opcode::Addr | Opcode::SpaceCast, &[base, ..]) => smallvec![base],
         (Opcode::Select, &[_, then, otherwise]) => smallvec![then, otherwise],
         _ => SmallVec::new(),
+    }
+}
+
+/// Removes blocks that nothing reaches, so that each edge is visited with its source.
+pub(super) fn remove_unreached_blocks(func: &mut Function) {
+    let cfg = Cfg::new(func);
+    if func.layout.blocks().iter().any(|&block| !cfg.reaches(block)) {
+        simplify_cfg::run(func);
+    }
+}
+
+/// Values that take the places of pointers: offsets, or pointers to another address space.
+pub(super) struct Counterparts {
+    of: SecondaryMap<Value, PackedOption<Value>>,
+    /// By block, the parameters that have a counterpart.
+    params: SecondaryMap<Block, Vec<Value>>,
+}
+
+impl Counterparts {
+    /// Adds parameters beside those for which there is a type.
+    pub(super) fn of_params(func: &mut Function, ty: impl Fn(&Function, Value) -> Option<Type>) -> Counterparts {
+        let mut counterparts = Counterparts { of: SecondaryMap::new(), params: SecondaryMap::new() };
+        for block in func.layout.blocks().to_vec() {
+            for param in func.dfg.params(block).to_vec() {
+                if let Some(ty) = ty(func, param) {
+                    counterparts.of[param] = Some(func.dfg.append_param(block, ty)).into();
+                    counterparts.params[block].push(param);
+                }
+            }
+        }
+        counterparts
+    }
+
+    /// The counterpart of a pointer, if it has one.
+    pub(super) fn find(&self, pointer: Value) -> Option<Value> {
+        self.of[pointer].expand()
+    }
+
+    /// The counterpart of a pointer that has one.
+    pub(super) fn get(&self, pointer: Value) -> Value {
+        self.find(pointer).unwrap_or_else(|| unreachable!("broken invariant: {pointer} without a counterpart"))
+    }
+
+    /// Sets the counterpart of a result.
+    pub(super) fn set(&mut self, pointer: Value, counterpart: Value) {
+        self.of[pointer] = counterpart.into();
+    }
+
+    /// The parameters of a block that have a counterpart.
+    pub(super) fn params(&self, block: Block) -> &[Value] {
+        &self.params[block]
+    }
+
+    /// Passes on the counterparts of what a terminator passes to such parameters.
+    pub(super) fn pass_on(&self, func: &mut Function, terminator: Inst) {
+        let passed: Vec<Vec<Value>> = func
+            .dfg
+            .targets(terminator)
+            .iter()
+            .map(|target| {
+                let pairs = func.dfg.params(target.block).iter().zip(&target.args);
+                let pointers = pairs.filter(|(param, _)| self.params[target.block].contains(param));
+                pointers.map(|(_, &arg)| self.get(arg)).collect()
+            })
+            .collect();
+        for (target, passed) in func.dfg.targets_mut(terminator).into_iter().zip(passed) {
+            target.args.extend(passed);
+        }
     }
 }

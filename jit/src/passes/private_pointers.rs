@@ -18,13 +18,13 @@
 
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, BlockCall, Builder, Function, Imm, Inst, IntCond, Opcode, Slot, SlotData, Type, Value};
+use clift_kir::{BlockCall, Builder, Function, Imm, Inst, IntCond, Opcode, Slot, SlotData, Type, Value};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-use super::origins::{Meet, Origins, is_pointer, sources};
+use super::origins::{Counterparts, Meet, Origins, is_pointer, remove_unreached_blocks, sources};
 use super::util::Replacements;
-use super::{Changed, dce, simplify_cfg};
+use super::{Changed, dce};
 
 /// Rewrites the pointers of a function.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -36,7 +36,9 @@ pub(super) fn run(func: &mut Function) -> Changed {
     if !targets.choices(func).any(|value| targets.slot(value).is_some()) {
         return Changed(false);
     }
-    Rewriter { needed: targets.needed_offsets(func), targets, offsets: SecondaryMap::new() }.run(func);
+    let needed = targets.needed_offsets(func);
+    let offsets = Counterparts::of_params(func, |_, param| targets.slot(param).map(|_| Type::I64));
+    Rewriter { targets, needed, offsets }.run(func);
     Changed(true)
 }
 
@@ -110,13 +112,6 @@ fn has_candidates(func: &Function) -> bool {
                     .iter()
                     .any(|&inst| func.dfg.inst(inst).op == Opcode::Select && is_choice(func.dfg.result(inst)))
         })
-}
-
-fn remove_unreached_blocks(func: &mut Function) {
-    let cfg = Cfg::new(func);
-    if func.layout.blocks().iter().any(|&block| !cfg.reaches(block)) {
-        simplify_cfg::run(func);
-    }
 }
 
 /// The variables that the pointers of a function point into.
@@ -195,44 +190,33 @@ struct Rewriter {
     targets: Targets,
     needed: EntitySet<Value>,
     /// The distances in bytes of pointers from the start of their variable.
-    offsets: SecondaryMap<Value, PackedOption<Value>>,
+    offsets: Counterparts,
 }
 
 impl Rewriter {
     fn run(&mut self, func: &mut Function) {
-        let order = Cfg::new(func).rpo().to_vec();
-        let params: SecondaryMap<Block, Vec<Value>> = order.iter().fold(SecondaryMap::new(), |mut of, &block| {
-            let params = func.dfg.params(block).iter().copied();
-            of[block] = params.filter(|&param| self.targets.slot(param).is_some()).collect();
-            of
-        });
-        for &block in &order {
-            for &param in &params[block] {
-                self.offsets[param] = Some(func.dfg.append_param(block, Type::I64)).into();
-            }
-        }
         let mut replacements = Replacements::default();
-        for &block in &order {
+        for block in Cfg::new(func).rpo().to_vec() {
             let insts = func.layout.take_insts(block);
-            let first = insts.first().map(|&inst| func.locs[inst]).unwrap_or_default();
             let mut b = Builder::at_end(func, block);
-            b.set_loc(first);
-            for &param in &params[block] {
+            b.set_loc(insts.first().map(|&inst| b.func.locs[inst]).unwrap_or_default());
+            for &param in self.offsets.params(block) {
                 replacements.set(param, self.pointer(&mut b, param));
             }
             for inst in insts {
-                let loc = func.locs[inst];
                 if let Some([left, right]) = self.targets.compared(func, inst) {
                     self.compare(func, inst, left, right);
                 }
                 func.layout.append_inst(block, inst);
-                self.pass_offsets(func, inst, &params);
+                self.offsets.pass_on(func, inst);
                 let Some(result) = func.dfg.single_result(inst).filter(|&result| self.needed.contains(result)) else {
                     continue;
                 };
+                let loc = func.locs[inst];
                 let mut b = Builder::at_end(func, block);
                 b.set_loc(loc);
-                self.offsets[result] = Some(self.computed(&mut b, inst)).into();
+                let offset = self.computed(&mut b, inst);
+                self.offsets.set(result, offset);
                 if b.func.dfg.inst(inst).op == Opcode::Select && self.targets.slot(result).is_some() {
                     replacements.set(result, self.pointer(&mut b, result));
                 }
@@ -242,16 +226,13 @@ impl Rewriter {
         // Of the parameters that were pointers.
         dce::run(func);
     }
-    fn offset(&self, pointer: Value) -> Value {
-        self.offsets[pointer].expand().unwrap_or_else(|| unreachable!("broken invariant: {pointer} without an offset"))
-    }
 
     /// A pointer by its offset.
     fn pointer(&self, b: &mut Builder<'_>, old: Value) -> Value {
         let ty = b.ty(old);
         let Some(slot) = self.targets.slot(old) else { unreachable!("broken invariant: {old} may point anywhere") };
         let start = b.slot_addr(slot);
-        let pointer = b.addr(start, Some(self.offset(old)), 1, 0);
+        let pointer = b.addr(start, Some(self.offsets.get(old)), 1, 0);
         if b.ty(pointer) == ty { pointer } else { b.cast(Opcode::SpaceCast, pointer, ty) }
     }
 
@@ -260,7 +241,7 @@ impl Rewriter {
         let data = b.func.dfg.inst(inst).clone();
         match (data.op, &data.imm, data.args.as_slice()) {
             (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) => {
-                let mut offset = self.offset(base);
+                let mut offset = self.offsets.get(base);
                 if let Some(&index) = index.first() {
                     let scale = b.iconst(Type::I64, scale as i64);
                     let distance = b.int2(Opcode::Imul, index, scale);
@@ -269,15 +250,17 @@ impl Rewriter {
                 let disp = b.iconst(Type::I64, disp);
                 b.int2(Opcode::Iadd, offset, disp)
             }
-            (Opcode::Select, _, &[cond, then, otherwise]) => b.select(cond, self.offset(then), self.offset(otherwise)),
-            (Opcode::SpaceCast, _, &[pointer]) => self.offset(pointer),
+            (Opcode::Select, _, &[cond, then, otherwise]) => {
+                b.select(cond, self.offsets.get(then), self.offsets.get(otherwise))
+            }
+            (Opcode::SpaceCast, _, &[pointer]) => self.offsets.get(pointer),
             _ => b.iconst(Type::I64, 0),
         }
     }
 
     /// Makes an instruction compare or subtract the offsets of two pointers. Addresses are unsigned, offsets may be negative.
     fn compare(&self, func: &mut Function, inst: Inst, left: Value, right: Value) {
-        let operands = [self.offset(left), self.offset(right)];
+        let operands = [self.offsets.get(left), self.offsets.get(right)];
         let data = func.dfg.inst_mut(inst);
         data.args.copy_from_slice(&operands);
         if let Imm::IntCond(cond) = &mut data.imm {
@@ -288,23 +271,6 @@ impl Rewriter {
                 IntCond::Uge => IntCond::Sge,
                 same @ (IntCond::Eq | IntCond::Ne | IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge) => same,
             };
-        }
-    }
-
-    /// Passes on the offsets of pointers that a terminator passes on.
-    fn pass_offsets(&self, func: &mut Function, inst: Inst, params: &SecondaryMap<Block, Vec<Value>>) {
-        let passed: Vec<Vec<Value>> = func
-            .dfg
-            .targets(inst)
-            .iter()
-            .map(|target| {
-                let pairs = func.dfg.params(target.block).iter().zip(&target.args);
-                let pointers = pairs.filter(|(param, _)| params[target.block].contains(param));
-                pointers.map(|(_, &arg)| self.offset(arg)).collect()
-            })
-            .collect();
-        for (target, passed) in func.dfg.targets_mut(inst).into_iter().zip(passed) {
-            target.args.extend(passed);
         }
     }
 }
