@@ -80,13 +80,14 @@ pub(super) fn join(func: &mut Function) -> Changed {
         *whole = SlotData { size: place + size, align: whole.align.max(align) };
     }
     for block in func.layout.blocks().to_vec() {
-        for index in 0..func.layout.insts(block).len() {
-            let inst = func.layout.insts(block)[index];
+        for inst in func.layout.take_insts(block) {
             let data = func.dfg.inst(inst);
             if let (Opcode::SlotAddr, &Imm::Slot(slot)) = (data.op, &data.imm)
                 && let Some(whole) = into[slot].expand()
             {
-                let mut b = Builder::before(func, block, index);
+                let loc = func.locs[inst];
+                let mut b = Builder::at_end(func, block);
+                b.set_loc(loc);
                 let start = b.slot_addr(whole);
                 let mut address = b.func.dfg.inst(inst).clone();
                 address.op = Opcode::Addr;
@@ -94,6 +95,7 @@ pub(super) fn join(func: &mut Function) -> Changed {
                 address.args.push(start);
                 func.dfg.replace_inst(inst, address);
             }
+            func.layout.append_inst(block, inst);
         }
     }
     run(func);
