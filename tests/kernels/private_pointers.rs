@@ -126,6 +126,39 @@ fn exchanged(of: (Length, &str)) -> Case {
     )
 }
 
+/// Four buffers change places in each pass.
+fn rotated(of: (Length, &str)) -> Case {
+    case(
+        "rotated",
+        of,
+        "uint a[12], b[12], c[12];
+         for (uint i = 0; i < n; i++) { a[i] = i; b[i] = 2 * i; c[i] = first ^ i; }
+         uint *p = v, *q = a, *r = b, *s = c;
+         for (uint pass = 0; pass < len; pass++) {
+             for (uint i = 0; i < n; i++) p[i] += q[i] * 3 + r[i] * 5 + s[n - 1 - i];
+             uint *t = p; p = q; q = r; r = s; s = t;
+         }
+         out[0] = p[0] + 3 * q[1] + 5 * r[2] + 7 * s[n - 1];",
+        1,
+        |v, passes| {
+            let own: [fn(u32, u32) -> u32; 3] = [|i, _| i, |i, _| 2 * i, |i, first| first ^ i];
+            let [a, b, c] = own.map(|of| std::array::from_fn(|i| of(i as u32, v[0])));
+            let mut buffers: [[u32; N]; 4] = [v, a, b, c];
+            for _ in 0..passes {
+                let [mut p, q, r, s] = buffers;
+                for i in 0..N {
+                    let more = q[i].wrapping_mul(3).wrapping_add(r[i].wrapping_mul(5)).wrapping_add(s[N - 1 - i]);
+                    p[i] = p[i].wrapping_add(more);
+                }
+                buffers = [q, r, s, p];
+            }
+            let [p, q, r, s] = buffers;
+            let terms = [q[1].wrapping_mul(3), r[2].wrapping_mul(5), s[N - 1].wrapping_mul(7)];
+            vec![terms.into_iter().fold(p[0], u32::wrapping_add)]
+        },
+    )
+}
+
 /// Bytes of elements by a pointer that walks over them, from a place that differs between work-items.
 fn bytes(of: (Length, &str)) -> Case {
     case(
@@ -154,9 +187,9 @@ fn bytes(of: (Length, &str)) -> Case {
 pub(crate) fn cases() -> Vec<Case> {
     // Pointers without an address space are private in OpenCL C 1.2 and generic in 2.0.
     let of_space = |space| {
-        LENGTHS.iter().flat_map(move |&length| {
-            [iterators((length, space)), least((length, space)), exchanged((length, space)), bytes((length, space))]
-        })
+        LENGTHS
+            .iter()
+            .flat_map(move |&length| [iterators, least, exchanged, rotated, bytes].map(|make| make((length, space))))
     };
     let generic = of_space("generic").map(|case| case.options("-cl-std=CL2.0").needs(Need::Generic));
     of_space("private").chain(generic).collect()
