@@ -14,6 +14,7 @@ mod check;
 pub(crate) mod codegen;
 pub(crate) mod guard;
 pub mod options;
+#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod passes;
 pub mod pipeline;
 pub mod program;

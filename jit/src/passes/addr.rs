@@ -116,26 +116,24 @@ fn fills_clear_bits(b: &Builder<'_>, sum: &InstData) -> bool {
 fn fold_extended(b: &mut Builder<'_>, base: Value, index: Value, scale: u64, disp: i64) -> Option<Value> {
     let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
     let extension = def(b, index)?;
-    let promise = match extension.op {
-        Opcode::Sext => WrapFlags::NO_SIGNED,
-        Opcode::Zext => WrapFlags::NO_UNSIGNED,
-        _ => return None,
-    };
+    let (Opcode::Sext | Opcode::Zext) = extension.op else { return None };
+    let signed = extension.op == Opcode::Sext;
+    let promise = if signed { WrapFlags::NO_SIGNED } else { WrapFlags::NO_UNSIGNED };
     let inner = def(b, extension.args[0])?;
     if !inner.imm.wrap().contains(promise) && !fills_clear_bits(b, &inner) {
         return None;
     }
     let bits = b.func.dfg.as_splat_bits(inner.args[1])?;
     let unused = 64 - b.ty(inner.args[0]).elem.bits();
-    let constant = match extension.op {
-        Opcode::Sext => ((bits << unused) as i64 >> unused) as u64,
-        _ => bits,
-    };
-    let (scale, disp) = match inner.op {
-        Opcode::Iadd => (scale, disp.wrapping_add(constant.wrapping_mul(scale) as i64)),
-        Opcode::Imul => (scale.wrapping_mul(constant), disp),
-        Opcode::Shl => (scale.wrapping_shl(bits as u32 % (64 - unused)), disp),
-        _ => return None,
+    let constant = if signed { ((bits << unused) as i64 >> unused) as u64 } else { bits };
+    let (scale, disp) = if inner.op == Opcode::Iadd {
+        (scale, disp.wrapping_add(constant.wrapping_mul(scale) as i64))
+    } else if inner.op == Opcode::Imul {
+        (scale.wrapping_mul(constant), disp)
+    } else if inner.op == Opcode::Shl {
+        (scale.wrapping_shl(bits as u32 % (64 - unused)), disp)
+    } else {
+        return None;
     };
     let ty = b.ty(index);
     let index = b.cast(extension.op, inner.args[0], ty);

@@ -42,10 +42,7 @@ pub(super) fn run(func: &mut Function, globals: &Globals) -> Changed {
 /// The constant variable into which a pointer points, and the offset there, if that is constant.
 fn place(func: &Function, pointer: Value) -> Option<(Global, u64)> {
     let (base, offset) = base_and_offset(func, pointer)?;
-    match func.dfg.inst(base).imm {
-        Imm::Global(global) => Some((global, offset)),
-        _ => None,
-    }
+    if let Imm::Global(global) = func.dfg.inst(base).imm { Some((global, offset)) } else { None }
 }
 
 /// What a load from a constant variable reads.

@@ -78,21 +78,20 @@ fn merge_barriers(func: &mut Function) -> bool {
         let mut last: Option<(Inst, BarrierInfo)> = None;
         for &inst in func.layout.insts(block) {
             let data = func.dfg.inst(inst);
-            match &data.imm {
-                Imm::Barrier(info) if data.op == Opcode::Barrier => {
-                    let mut info = *info;
-                    if let Some((earlier, before)) = last
-                        && (before.execution, before.memory) == (info.execution, info.memory)
-                    {
-                        removed.insert(earlier);
-                        any = true;
-                        info.spaces |= before.spaces;
-                        func.dfg.inst_mut(inst).imm = Imm::Barrier(info);
-                    }
-                    last = Some((inst, info));
+            if let Imm::Barrier(mut info) = data.imm
+                && data.op == Opcode::Barrier
+            {
+                if let Some((earlier, before)) = last
+                    && (before.execution, before.memory) == (info.execution, info.memory)
+                {
+                    removed.insert(earlier);
+                    any = true;
+                    info.spaces |= before.spaces;
+                    func.dfg.inst_mut(inst).imm = Imm::Barrier(info);
                 }
-                _ if data.op.is_pure() => {}
-                _ => last = None,
+                last = Some((inst, info));
+            } else if !data.op.is_pure() {
+                last = None;
             }
         }
     }

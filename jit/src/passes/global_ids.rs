@@ -65,8 +65,5 @@ fn computed_id(func: &Function, data: &InstData) -> Option<u8> {
 fn query(func: &Function, value: Value) -> Option<(Opcode, u8)> {
     let data = func.dfg.inst(func.dfg.def_inst(value)?);
     let data = if data.op == Opcode::Itrunc { func.dfg.inst(func.dfg.def_inst(data.args[0])?) } else { data };
-    match data.imm {
-        Imm::Dim(dim) => Some((data.op, dim)),
-        _ => None,
-    }
+    if let Imm::Dim(dim) = data.imm { Some((data.op, dim)) } else { None }
 }

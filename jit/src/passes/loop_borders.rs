@@ -281,13 +281,9 @@ impl LoopView<'_> {
                 return Some(0);
             }
             let data = self.func.dfg.inst(self.inst_of(next)?);
-            let (op, &[from, by]) = (data.op, data.args.as_slice()) else { return None };
+            let (Opcode::Iadd | Opcode::Isub, &[from, by]) = (data.op, data.args.as_slice()) else { return None };
             let by = constant(self.func, by).filter(|_| from == value)?;
-            return match op {
-                Opcode::Iadd => Some(by),
-                Opcode::Isub => by.checked_neg(),
-                _ => None,
-            };
+            return if data.op == Opcode::Iadd { Some(by) } else { by.checked_neg() };
         };
         let data = self.func.dfg.inst(inst);
         if let Some(&Expected::Operand(number)) = self.expected.get(&inst) {
@@ -359,19 +355,16 @@ impl LoopView<'_> {
         }
         let data = self.func.dfg.inst(inst);
         let of = |number: usize| self.truth(data.args[number], depth - 1);
-        match data.op {
-            Opcode::Not => of(0).map(|truth| !truth),
-            Opcode::And => match (of(0), of(1)) {
-                (Some(true), Some(true)) => Some(true),
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                _ => None,
-            },
-            Opcode::Or => match (of(0), of(1)) {
-                (Some(false), Some(false)) => Some(false),
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                _ => None,
-            },
-            _ => None,
+        if data.op == Opcode::Not {
+            return of(0).map(|truth| !truth);
+        }
+        let (Opcode::And | Opcode::Or) = data.op else { return None };
+        // One operand of this truth decides; else both have to be known.
+        let decides = data.op == Opcode::Or;
+        match (of(0), of(1)) {
+            (Some(a), Some(b)) => Some(if a == decides { a } else { b }),
+            (Some(known), None) | (None, Some(known)) => (known == decides).then_some(known),
+            (None, None) => None,
         }
     }
 
@@ -601,7 +594,8 @@ impl Before<'_> {
             IntCond::Ne => false,
             IntCond::Slt | IntCond::Sgt if exit.promised => false,
             IntCond::Sle | IntCond::Sge if exit.promised => true,
-            _ => return None,
+            IntCond::Slt | IntCond::Sgt | IntCond::Sle | IntCond::Sge => return None,
+            IntCond::Eq | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => return None,
         };
         if exit.step.abs() != 1 || types[0] != types[1] {
             return None;

@@ -78,11 +78,15 @@ impl Place {
                 continue;
             }
             let is_local = func.dfg.ty(at).elem.space() == Some(Space::Local);
-            match data.imm {
-                Imm::Slot(slot) => place.root = Root::Slot(slot),
-                Imm::Global(global) => place.root = Root::Variable(global),
-                Imm::Offset(offset) if data.op == Opcode::Arg && is_local => place.root = Root::LocalArg(offset),
-                _ => {}
+            if let Imm::Slot(slot) = data.imm {
+                place.root = Root::Slot(slot);
+            } else if let Imm::Global(global) = data.imm {
+                place.root = Root::Variable(global);
+            } else if let Imm::Offset(offset) = data.imm
+                && data.op == Opcode::Arg
+                && is_local
+            {
+                place.root = Root::LocalArg(offset);
             }
             break;
         }

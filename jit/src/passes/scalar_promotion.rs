@@ -114,13 +114,16 @@ fn is_alone(func: &Function, loops: &LoopForest, id: LoopId, at: &Promoted, esca
         }
         match data.op.info().effects {
             Effects::Pure | Effects::Terminator => true,
-            Effects::Read => match &data.imm {
-                Imm::Mem(mem) if data.op == Opcode::Load => {
+            Effects::Read => {
+                if let Imm::Mem(mem) = &data.imm
+                    && data.op == Opcode::Load
+                {
                     let ty = func.dfg.ty(func.dfg.result(inst));
                     !Place::of_access(func, data.args[0], mem, ty).may_overlap(&place, escapes)
+                } else {
+                    false
                 }
-                _ => false,
-            },
+            }
             Effects::Write if data.op == Opcode::Store => {
                 Write::of(func, inst).is_none_or(|write| !write.may_change(&place, escapes))
             }

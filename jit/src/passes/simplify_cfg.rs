@@ -34,19 +34,21 @@ fn fold_branches(func: &mut Function) -> bool {
         let Some(inst) = func.layout.terminator(block) else { continue };
         let data = func.dfg.inst(inst);
         let selector = data.args.first().and_then(|&v| func.dfg.as_splat_bits(v));
-        let target = match &data.imm {
-            Imm::Branch(calls) => match selector {
+        let target = if let Imm::Branch(calls) = &data.imm {
+            match selector {
                 Some(bits) => Some(calls[usize::from(bits == 0)].clone()),
                 None => (calls[0] == calls[1]).then(|| calls[0].clone()),
-            },
-            Imm::Switch(switch) => match selector {
+            }
+        } else if let Imm::Switch(switch) = &data.imm {
+            match selector {
                 Some(bits) => {
                     let case = switch.cases.iter().find(|(value, _)| *value == bits);
                     Some(case.map_or(&switch.default, |(_, call)| call).clone())
                 }
                 None => switch.cases.iter().all(|(_, call)| *call == switch.default).then(|| switch.default.clone()),
-            },
-            _ => None,
+            }
+        } else {
+            None
         };
         if let Some(call) = target {
             set_jump(func, inst, call);
@@ -189,11 +191,9 @@ fn merge_chains(func: &mut Function) -> bool {
     }
     let entry = func.layout.entry();
     let mut replacements = Replacements::default();
-    let follower = |func: &Function, block: Block| match &func.dfg.inst(func.layout.terminator(block)?).imm {
-        Imm::Jump(call) if call.block != block && Some(call.block) != entry && edges[call.block] == 1 => {
-            Some(call.clone())
-        }
-        _ => None,
+    let follower = |func: &Function, block: Block| {
+        let Imm::Jump(call) = &func.dfg.inst(func.layout.terminator(block)?).imm else { return None };
+        (call.block != block && Some(call.block) != entry && edges[call.block] == 1).then(|| call.clone())
     };
     let mut merged: SecondaryMap<Block, bool> = SecondaryMap::new();
     let mut changed = false;

@@ -54,10 +54,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
 /// The number of cases of the switch that ends a block.
 fn switch_of(func: &Function, block: Block) -> Option<usize> {
     let inst = func.layout.terminator(block)?;
-    match &func.dfg.inst(inst).imm {
-        Imm::Switch(switch) => Some(switch.cases.len()),
-        _ => None,
-    }
+    if let Imm::Switch(switch) = &func.dfg.inst(inst).imm { Some(switch.cases.len()) } else { None }
 }
 
 /// The path back to a switch: a chain of blocks. All cases jump to the first of them.

@@ -224,13 +224,15 @@ impl Nest<'_> {
         loop {
             let &[pred] = self.cfg.preds(entered) else { return None };
             let terminator = self.func.dfg.inst(self.func.layout.terminator(pred)?);
-            match &terminator.imm {
-                Imm::Branch(calls) if calls[0].block != calls[1].block => {
-                    return Some((terminator.args[0], calls[0].block == entered));
-                }
-                Imm::Jump(_) => entered = pred,
-                _ => return None,
+            if let Imm::Branch(calls) = &terminator.imm
+                && calls[0].block != calls[1].block
+            {
+                return Some((terminator.args[0], calls[0].block == entered));
             }
+            if terminator.op != Opcode::Jump {
+                return None;
+            }
+            entered = pred;
         }
     }
 

@@ -15,10 +15,7 @@ use crate::program::BuildError;
 /// The functions that a function calls, once for each call.
 pub(super) fn called(func: &Function) -> impl Iterator<Item = Func> + '_ {
     let insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    insts.filter_map(|&inst| match func.dfg.inst(inst).imm {
-        Imm::Func(callee) => Some(callee),
-        _ => None,
-    })
+    insts.filter_map(|&inst| if let Imm::Func(callee) = func.dfg.inst(inst).imm { Some(callee) } else { None })
 }
 
 /// Replaces the calls in a function of all functions except those to `keep`, also the calls in what is copied.
@@ -47,12 +44,13 @@ pub(super) fn into(
             order.push(at);
         }
         while let Some(inst) = insts.next() {
-            let callee = match func.dfg.inst(inst).imm {
-                Imm::Func(callee) if !keep(callee) => callee,
-                _ => {
-                    func.layout.append_inst(at, inst);
-                    continue;
-                }
+            let callee = if let Imm::Func(callee) = func.dfg.inst(inst).imm
+                && !keep(callee)
+            {
+                callee
+            } else {
+                func.layout.append_inst(at, inst);
+                continue;
             };
             let body = &module.funcs[callee];
             if func.dfg.inst_count() + body.dfg.inst_count() > most_insts {

@@ -153,10 +153,7 @@ pub(super) fn lower_calls(module: &mut Module, id: Func, records: &FxHashMap<Fun
             continue;
         }
         for inst in func.layout.take_insts(block) {
-            let known = match func.dfg.inst(inst).imm {
-                Imm::Func(callee) => records.get(&callee),
-                _ => None,
-            };
+            let known = if let Imm::Func(callee) = func.dfg.inst(inst).imm { records.get(&callee) } else { None };
             let Some(Lowered { function: called, queries }) = known else {
                 func.layout.append_inst(block, inst);
                 continue;

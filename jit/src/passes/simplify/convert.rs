@@ -1,21 +1,22 @@
 //! Chains of conversions, and conversions of the components of records.
 
+use clift_kir::ops::ConvertOp;
 use clift_kir::{Builder, Elem, Imm, InstData, Opcode, Type, Value};
 
 use super::{defined_by, permuted_bytes, splat, splat_bits};
 
 /// Rules for conversions.
-pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
-    let x = *data.args.first()?;
+pub(super) fn rules(b: &mut Builder<'_>, op: ConvertOp, data: &InstData, ty: Type) -> Option<Value> {
+    let x = data.args[0];
     let from = b.ty(x);
     let inner = |b: &Builder<'_>, op: Opcode| defined_by(b, x, op).map(|d| d.args[0]);
-    match data.op {
-        Opcode::Bitcast if from == ty => Some(x),
-        Opcode::Bitcast => {
+    match op {
+        ConvertOp::Bitcast if from == ty => Some(x),
+        ConvertOp::Bitcast => {
             let Some(source) = inner(b, Opcode::Bitcast) else { return permuted_bytes::cast(b, data, ty) };
             Some(if b.ty(source) == ty { source } else { b.cast(Opcode::Bitcast, source, ty) })
         }
-        Opcode::Zext => {
+        ConvertOp::Zext => {
             if let Some(source) = inner(b, Opcode::Zext) {
                 return Some(b.cast(Opcode::Zext, source, ty));
             }
@@ -25,7 +26,7 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             }
             component(b, x, ty.elem, false)
         }
-        Opcode::Sext => {
+        ConvertOp::Sext => {
             if let Some(source) = inner(b, Opcode::Sext) {
                 return Some(b.cast(Opcode::Sext, source, ty));
             }
@@ -34,12 +35,12 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
                 .map(|source| b.cast(Opcode::Zext, source, ty))
                 .or_else(|| component(b, x, ty.elem, true))
         }
-        Opcode::StoFp | Opcode::UtoFp => {
-            let signed = data.op == Opcode::StoFp;
+        ConvertOp::StoFp | ConvertOp::UtoFp => {
+            let signed = op == ConvertOp::StoFp;
             let lanes = component(b, x, Elem::I32, signed)?;
             Some(b.value(Opcode::StoFp, &[lanes], data.imm.clone(), ty))
         }
-        Opcode::Itrunc => {
+        ConvertOp::Itrunc => {
             if let Some(source) = inner(b, Opcode::Itrunc) {
                 return Some(b.cast(Opcode::Itrunc, source, ty));
             }
@@ -58,20 +59,20 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             }
             bytes(b, x, ty)
         }
-        Opcode::SpaceCast if from == ty => Some(x),
-        Opcode::SpaceCast => {
+        ConvertOp::SpaceCast if from == ty => Some(x),
+        ConvertOp::SpaceCast => {
             let source = inner(b, Opcode::SpaceCast)?;
             Some(if b.ty(source) == ty { source } else { b.cast(Opcode::SpaceCast, source, ty) })
         }
-        Opcode::PtrToInt => inner(b, Opcode::IntToPtr),
-        Opcode::IntToPtr => inner(b, Opcode::PtrToInt).filter(|&source| b.ty(source) == ty),
+        ConvertOp::PtrToInt => inner(b, Opcode::IntToPtr),
+        ConvertOp::IntToPtr => inner(b, Opcode::PtrToInt).filter(|&source| b.ty(source) == ty),
         // Extending a float and truncating it again is the identity, because the extension is exact.
-        Opcode::FptoFp => {
+        ConvertOp::FptoFp => {
             let source = inner(b, Opcode::FptoFp)?;
             let wider = b.ty(source).elem.bits() < from.elem.bits();
             (b.ty(source) == ty && wider && matches!(data.imm, Imm::Convert(_))).then_some(source)
         }
-        _ => None,
+        ConvertOp::FptoS | ConvertOp::FptoU => None,
     }
 }
 

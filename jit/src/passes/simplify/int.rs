@@ -2,52 +2,51 @@
 
 use std::cmp::Ordering;
 
+use clift_kir::dfg::ConstData;
+use clift_kir::ops::IntOp;
 use clift_kir::{Builder, Elem, Imm, InstData, IntCond, Opcode, Type, Value, WrapFlags};
 
 use super::division;
-use super::{defined_by, is_bits, splat, splat_bits};
+use super::{defined_by, evaluate, is_bits, splat, splat_bits};
 
 /// Rules for ops on integers, Booleans and pointers.
-pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
-    let (x, y) = match *data.args.as_slice() {
-        [x, y] => (x, y),
-        [x] => return unary(b, data, x),
-        _ => return None,
-    };
+pub(super) fn rules(b: &mut Builder<'_>, op: IntOp, data: &InstData, ty: Type) -> Option<Value> {
+    let x = data.args[0];
+    let Some(&y) = data.args.get(1) else { return unary(b, op, x) };
     let ones = ty.elem.mask();
     let same = x == y;
     let right = splat_bits(b, y);
-    match data.op {
-        Opcode::Iadd | Opcode::Or | Opcode::Xor if right == Some(0) => Some(x),
-        Opcode::Isub | Opcode::Shl | Opcode::Lshr | Opcode::Ashr | Opcode::Rotl | Opcode::UsubSat | Opcode::SsubSat
+    match op {
+        IntOp::Iadd | IntOp::Or | IntOp::Xor if right == Some(0) => Some(x),
+        IntOp::Isub | IntOp::Shl | IntOp::Lshr | IntOp::Ashr | IntOp::Rotl | IntOp::UsubSat | IntOp::SsubSat
             if right == Some(0) =>
         {
             Some(x)
         }
-        Opcode::UaddSat | Opcode::SaddSat if right == Some(0) => Some(x),
-        Opcode::Isub | Opcode::Xor if same => Some(splat(b, ty, 0)),
-        Opcode::And | Opcode::Or | Opcode::Umin | Opcode::Umax | Opcode::Smin | Opcode::Smax if same => Some(x),
-        Opcode::And if right == Some(0) => Some(y),
-        Opcode::And if right == Some(ones) => Some(x),
-        Opcode::And if keeps_all(b, x, right) => Some(x),
-        Opcode::Or if right == Some(ones) => Some(y),
-        Opcode::Xor if right == Some(ones) => Some(b.int1(Opcode::Not, x)),
-        Opcode::Imul | Opcode::Umulh if right == Some(0) => Some(y),
-        Opcode::Imul | Opcode::Udiv | Opcode::Sdiv if right == Some(1) => Some(x),
-        Opcode::Urem | Opcode::Srem if right == Some(1) => Some(splat(b, ty, 0)),
-        Opcode::Imul => power_of_two(right).map(|n| {
+        IntOp::UaddSat | IntOp::SaddSat if right == Some(0) => Some(x),
+        IntOp::Isub | IntOp::Xor if same => Some(splat(b, ty, 0)),
+        IntOp::And | IntOp::Or | IntOp::Umin | IntOp::Umax | IntOp::Smin | IntOp::Smax if same => Some(x),
+        IntOp::And if right == Some(0) => Some(y),
+        IntOp::And if right == Some(ones) => Some(x),
+        IntOp::And if keeps_all(b, x, right) => Some(x),
+        IntOp::Or if right == Some(ones) => Some(y),
+        IntOp::Xor if right == Some(ones) => Some(b.int1(Opcode::Not, x)),
+        IntOp::Imul | IntOp::Umulh if right == Some(0) => Some(y),
+        IntOp::Imul | IntOp::Udiv | IntOp::Sdiv if right == Some(1) => Some(x),
+        IntOp::Urem | IntOp::Srem if right == Some(1) => Some(splat(b, ty, 0)),
+        IntOp::Imul => power_of_two(right).map(|n| {
             let count = splat(b, ty, n);
             // As a signed number, the highest power of two is negative.
             let kept = if n + 1 == ty.elem.bits().into() { WrapFlags::NO_UNSIGNED } else { WrapFlags::all() };
             b.int2_wrap(Opcode::Shl, x, count, data.imm.wrap() & kept)
         }),
-        Opcode::Udiv if power_of_two(right).is_some() => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
-        Opcode::Urem if power_of_two(right).is_some() => {
+        IntOp::Udiv if power_of_two(right).is_some() => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
+        IntOp::Urem if power_of_two(right).is_some() => {
             let mask = splat(b, ty, right.unwrap_or(1) - 1);
             Some(b.int2(Opcode::And, x, mask))
         }
-        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => division::narrow(b, data.op, x, y, ty),
-        Opcode::Isub if right.is_some() => {
+        IntOp::Udiv | IntOp::Sdiv | IntOp::Urem | IntOp::Srem => division::narrow(b, data.op, x, y, ty),
+        IntOp::Isub if right.is_some() => {
             let bits = right.unwrap_or(0);
             let negated = splat(b, ty, bits.wrapping_neg());
             // The least integer cannot be negated.
@@ -55,45 +54,49 @@ pub(super) fn rules(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Va
             let kept = if lowest { WrapFlags::empty() } else { WrapFlags::NO_SIGNED };
             Some(b.int2_wrap(Opcode::Iadd, x, negated, data.imm.wrap() & kept))
         }
-        Opcode::Or => {
-            rotation(b, x, y).or_else(|| masked_parts(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty))
-        }
-        Opcode::Iadd => {
+        IntOp::Or => rotation(b, x, y).or_else(|| masked_parts(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty)),
+        IntOp::Iadd => {
             sum_of_parts(b, x, y).or_else(|| masked_parts(b, x, y, ty)).or_else(|| reassociate(b, data, x, y, ty))
         }
-        Opcode::And | Opcode::Xor => reassociate(b, data, x, y, ty),
-        Opcode::Isub => taken_away(b, x, y),
-        Opcode::Shl | Opcode::Lshr | Opcode::Ashr => {
+        IntOp::And | IntOp::Xor => reassociate(b, data, x, y, ty),
+        IntOp::Isub => taken_away(b, x, y),
+        IntOp::Shl | IntOp::Lshr | IntOp::Ashr => {
             shift_of_shift(b, data.op, x, y, ty).or_else(|| shift_back(b, data.op, x, y, ty))
         }
-        Opcode::Icmp => compare(b, &data.imm, x, y, ty),
-        _ => None,
+        IntOp::Icmp => compare(b, &data.imm, x, y, ty),
+        // Ops without further rules.
+        IntOp::Umulh | IntOp::Smulh | IntOp::Rotl => None,
+        IntOp::UaddSat | IntOp::SaddSat | IntOp::UsubSat | IntOp::SsubSat => None,
+        IntOp::Umin | IntOp::Umax | IntOp::Smin | IntOp::Smax => None,
+        IntOp::Ineg | IntOp::Iabs | IntOp::Not | IntOp::Clz | IntOp::Ctz | IntOp::Popcnt | IntOp::Bitrev => {
+            unreachable!("broken invariant: {op:?} with two operands")
+        }
     }
 }
 
-fn unary(b: &mut Builder<'_>, data: &InstData, x: Value) -> Option<Value> {
-    match data.op {
-        Opcode::Not => {
-            if let Some(inner) = defined_by(b, x, Opcode::Not) {
-                return Some(inner.args[0]);
-            }
-            let cond = |b: &Builder<'_>, op| defined_by(b, x, op).cloned();
-            if let Some(InstData { args, imm: Imm::IntCond(c), .. }) = cond(b, Opcode::Icmp) {
-                return Some(b.icmp(c.inverse(), args[0], args[1]));
-            }
-            if let Some(InstData { args, imm: Imm::FloatCond(c, flags), .. }) = cond(b, Opcode::Fcmp) {
-                let old = b.fp_flags();
-                b.set_fp_flags(flags);
-                let value = b.fcmp(c.inverse(), args[0], args[1]);
-                b.set_fp_flags(old);
-                return Some(value);
-            }
-            None
-        }
-        Opcode::Ineg => defined_by(b, x, Opcode::Ineg).map(|inner| inner.args[0]),
-        Opcode::Bitrev => defined_by(b, x, Opcode::Bitrev).map(|inner| inner.args[0]),
-        _ => None,
+/// Rules for ops with one operand.
+fn unary(b: &mut Builder<'_>, op: IntOp, x: Value) -> Option<Value> {
+    // These undo themselves.
+    if matches!(op, IntOp::Not | IntOp::Ineg | IntOp::Bitrev)
+        && let Some(inner) = defined_by(b, x, op.into())
+    {
+        return Some(inner.args[0]);
     }
+    if op == IntOp::Not { inverse_comparison(b, x) } else { None }
+}
+
+/// The comparison that holds exactly when the one that a value is the result of does not.
+fn inverse_comparison(b: &mut Builder<'_>, x: Value) -> Option<Value> {
+    let InstData { args, imm, .. } = b.func.dfg.inst(b.func.dfg.def_inst(x)?).clone();
+    if let Imm::IntCond(cond) = imm {
+        return Some(b.icmp(cond.inverse(), args[0], args[1]));
+    }
+    let Imm::FloatCond(cond, flags) = imm else { return None };
+    let old = b.fp_flags();
+    b.set_fp_flags(flags);
+    let value = b.fcmp(cond.inverse(), args[0], args[1]);
+    b.set_fp_flags(old);
+    Some(value)
 }
 
 /// Whether a mask keeps all bits that a value can have which is zero-extended or shifted right.
@@ -194,7 +197,7 @@ fn taken_away(b: &Builder<'_>, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `(x op c) op d` becomes `x op (c op d)`.
+/// `(x op c) op d` becomes `x op (c op d)`, where `op` is associative.
 fn reassociate(b: &mut Builder<'_>, data: &InstData, x: Value, y: Value, ty: Type) -> Option<Value> {
     let op = data.op;
     let outer = splat_bits(b, y)?;
@@ -202,13 +205,8 @@ fn reassociate(b: &mut Builder<'_>, data: &InstData, x: Value, y: Value, ty: Typ
     let base = inner.args[0];
     let inner_flags = inner.imm.wrap();
     let bits = splat_bits(b, inner.args[1])?;
-    let combined = match op {
-        Opcode::Iadd => bits.wrapping_add(outer),
-        Opcode::And => bits & outer,
-        Opcode::Or => bits | outer,
-        Opcode::Xor => bits ^ outer,
-        _ => return None,
-    };
+    let constants = [bits, outer].map(|bits| ConstData::splat(ty, bits));
+    let combined = evaluate(data, ty, &constants.each_ref())?;
     // The wrap flags of both steps hold for the combined step if adding the constants does not wrap.
     let mut flags = WrapFlags::empty();
     if op == Opcode::Iadd {
@@ -222,7 +220,7 @@ fn reassociate(b: &mut Builder<'_>, data: &InstData, x: Value, y: Value, ty: Typ
             flags.remove(WrapFlags::NO_UNSIGNED);
         }
     }
-    let combined = splat(b, ty, combined);
+    let combined = b.constant(combined);
     Some(b.int2_wrap(op, base, combined, flags))
 }
 
@@ -233,11 +231,10 @@ fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type)
     let inner = defined_by(b, x, op)?;
     let base = inner.args[0];
     let total = splat_bits(b, inner.args[1])? % width + outer;
-    match op {
-        Opcode::Ashr => Some(shift(b, op, base, total.min(width - 1), ty)),
-        _ if total >= width => Some(splat(b, ty, 0)),
-        _ => Some(shift(b, op, base, total, ty)),
+    if op == Opcode::Ashr {
+        return Some(shift(b, op, base, total.min(width - 1), ty));
     }
+    Some(if total >= width { splat(b, ty, 0) } else { shift(b, op, base, total, ty) })
 }
 
 /// A left shift followed by an arithmetic right shift is a sign extension of the bits in between. If more is to be done than that,

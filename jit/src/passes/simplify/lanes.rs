@@ -122,18 +122,20 @@ fn element(b: &mut Builder<'_>, value: Value, lane: u32) -> Value {
     let ty = b.ty(value);
     let Some(def) = b.func.dfg.def_inst(value).filter(|_| ty.is_vector()) else { return value };
     let data = b.func.dfg.inst(def).clone();
-    match data.op {
-        Opcode::Vec => data.args[lane as usize],
-        Opcode::Splat => data.args[0],
-        Opcode::Const => match b.func.dfg.as_const(value).map(|constant| constant.lane(lane)) {
+    if data.op == Opcode::Vec {
+        return data.args[lane as usize];
+    }
+    if data.op == Opcode::Splat {
+        return data.args[0];
+    }
+    if data.op == Opcode::Const {
+        return match b.func.dfg.as_const(value).map(|constant| constant.lane(lane)) {
             Some(bits) => splat(b, ty.lane(), bits),
             None => b.extract(value, lane),
-        },
-        op => {
-            let args: Vec<Value> = data.args.iter().map(|&arg| element(b, arg, lane)).collect();
-            b.value(op, &args, data.imm, ty.lane())
-        }
+        };
     }
+    let args: Vec<Value> = data.args.iter().map(|&arg| element(b, arg, lane)).collect();
+    b.value(data.op, &args, data.imm, ty.lane())
 }
 
 /// Whether an op computes each lane of its result from that lane of its operands, in about the time of a move.

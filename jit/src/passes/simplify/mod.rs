@@ -15,6 +15,7 @@ mod permuted_bytes;
 pub(super) use fold::evaluate;
 
 use clift_kir::dfg::ConstData;
+use clift_kir::ops::OpClass;
 use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Type, Value};
 
 use super::Changed;
@@ -89,10 +90,20 @@ fn simplify(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
         args.swap(0, 1);
         return Some(b.value(data.op, &args, data.imm, ty));
     }
-    int::rules(b, &data, ty)
-        .or_else(|| float::rules(b, &data, ty))
-        .or_else(|| convert::rules(b, &data, ty))
-        .or_else(|| lanes::rules(b, &data, ty))
+    match data.op.class() {
+        OpClass::Int(op) => int::rules(b, op, &data, ty),
+        OpClass::Float(op) => float::rules(b, op, &data, ty),
+        OpClass::Convert(op) => convert::rules(b, op, &data, ty),
+        OpClass::Lane(_) | OpClass::Address(_) => lanes::rules(b, &data, ty),
+        OpClass::Leaf(_)
+        | OpClass::Memory(_)
+        | OpClass::Image(_)
+        | OpClass::Query(_)
+        | OpClass::Sync(_)
+        | OpClass::Collective(_)
+        | OpClass::Call(_)
+        | OpClass::Terminator(_) => None,
+    }
 }
 
 /// The instruction that defines a value, if it has the opcode `op`.
