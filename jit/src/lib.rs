@@ -19,6 +19,7 @@ pub mod passes;
 pub mod pipeline;
 pub mod program;
 pub mod specialize;
+#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod spirv;
 #[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod spmd;

@@ -26,26 +26,31 @@ pub(crate) struct Cfg {
 
 /// The target labels of a terminator, in operand order.
 pub(crate) fn targets(inst: &Inst) -> Result<Vec<u32>, InstError> {
-    match inst.op() {
-        Op::Branch => Ok(vec![inst.id(0)?]),
-        Op::BranchConditional => Ok(vec![inst.id(1)?, inst.id(2)?]),
-        Op::Switch => {
-            let mut labels = vec![inst.id(1)?];
-            // Literal and label alternate after the default.
-            for (index, operand) in inst.dr.operands.iter().enumerate().skip(2) {
-                match operand {
-                    Operand::LiteralBit32(_) | Operand::LiteralBit64(_) if index % 2 == 0 => {}
-                    Operand::IdRef(label) if index % 2 == 1 => labels.push(*label),
-                    _ => return Err(InstError::malformed("a case is not a literal followed by a label")),
-                }
-            }
-            if inst.len() % 2 == 1 {
-                return Err(InstError::malformed("the last case has no label"));
-            }
-            Ok(labels)
-        }
-        _ => Ok(Vec::new()),
+    if inst.op() == Op::Branch {
+        return Ok(vec![inst.id(0)?]);
     }
+    if inst.op() == Op::BranchConditional {
+        return Ok(vec![inst.id(1)?, inst.id(2)?]);
+    }
+    if inst.op() != Op::Switch {
+        return Ok(Vec::new());
+    }
+    let mut labels = vec![inst.id(1)?];
+    // Literal and label alternate after the default.
+    for (index, operand) in inst.dr.operands.iter().enumerate().skip(2) {
+        let is_literal = matches!(operand, Operand::LiteralBit32(_) | Operand::LiteralBit64(_));
+        if let &Operand::IdRef(label) = operand
+            && index % 2 == 1
+        {
+            labels.push(label);
+        } else if !is_literal || index % 2 == 1 {
+            return Err(InstError::malformed("a case is not a literal followed by a label"));
+        }
+    }
+    if inst.len() % 2 == 1 {
+        return Err(InstError::malformed("the last case has no label"));
+    }
+    Ok(labels)
 }
 
 impl Cfg {

@@ -4,30 +4,16 @@
 //! Enqueuing is not a call: a function may enqueue itself, and functions that only children call are reached, too.
 
 use clift_include::abi::ArgSlot;
-use rspirv::spirv::Op;
 use rustc_hash::FxHashMap;
 
 use super::link::{CallGraph, Completeness, Links, Symbol};
 use super::module::{FunctionDef, Module};
+use super::ops::enqueue::invoked;
 use super::reflect::{self, KernelDesc, MAX_ARG_BLOCK};
 use super::types::{MAX_ALIGN, TypeKind};
 use super::unit::Unit;
 use super::words::InstError;
 use crate::{AccessQualifier, AddressQualifier, ArgInfo, ArgKind, BuildError, ImportError, TypeQualifiers};
-
-/// The operand that is the function of a block, for instructions that have one. Its captures, and their size and alignment follow.
-pub(super) fn invoked(op: Op) -> Option<usize> {
-    match op {
-        Op::EnqueueKernel => Some(6),
-        Op::GetKernelNDrangeSubGroupCount
-        | Op::GetKernelNDrangeMaxSubGroupSize
-        | Op::GetKernelLocalSizeForSubgroupCount => Some(1),
-        Op::GetKernelWorkGroupSize | Op::GetKernelPreferredWorkGroupSizeMultiple | Op::GetKernelMaxNumSubgroups => {
-            Some(0)
-        }
-        _ => None,
-    }
-}
 
 /// The child kernels of a build, in the order of their discovery.
 #[derive(Clone, Debug, Default)]

@@ -8,9 +8,10 @@ use clift_include::image::{Addressing, Sampler};
 use clift_kir::dfg::ConstData;
 use clift_kir::{Elem, Global, GlobalInit, Space, Type};
 use rspirv::dr::Operand;
-use rspirv::spirv::{Op, SamplerAddressingMode, SamplerFilterMode};
+use rspirv::spirv::{SamplerAddressingMode, SamplerFilterMode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::families::ConstantInst;
 use super::module::Module;
 use super::types::{TypeKind, Types};
 use super::words::{Inst, InstError};
@@ -128,19 +129,25 @@ impl Consts {
         let (id, ty) = (inst.result()?, inst.result_type()?);
         let given =
             spec_id.and_then(|spec| spec_values.iter().find(|(id, _)| *id == spec)).map(|(_, bytes)| &bytes[..]);
-        let value = match inst.op() {
-            Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
+        let Some(op) = ConstantInst::of(inst.op()) else {
+            return Err(InstError::unsupported("this kind of constant"));
+        };
+        let value = match op {
+            ConstantInst::ConstantTrue
+            | ConstantInst::ConstantFalse
+            | ConstantInst::SpecConstantTrue
+            | ConstantInst::SpecConstantFalse => {
                 if types.value(ty)? != Type::B1 {
                     return Err(InstError::malformed("the result type is not Boolean"));
                 }
-                let default = matches!(inst.op(), Op::ConstantTrue | Op::SpecConstantTrue);
+                let default = matches!(op, ConstantInst::ConstantTrue | ConstantInst::SpecConstantTrue);
                 let truth = match given {
                     Some(bytes) => bytes.iter().any(|&byte| byte != 0),
                     None => default,
                 };
                 ConstValue::Lanes(ConstData::splat(Type::B1, truth.into()))
             }
-            Op::Constant | Op::SpecConstant => {
+            ConstantInst::Constant | ConstantInst::SpecConstant => {
                 let scalar = types.value(ty)?;
                 if scalar.is_vector() || !(scalar.is_int() || scalar.is_float()) {
                     return Err(InstError::malformed("the result type is neither an integer nor a float"));
@@ -156,8 +163,10 @@ impl Consts {
                 };
                 ConstValue::Lanes(ConstData::splat(scalar, bits))
             }
-            Op::ConstantComposite | Op::SpecConstantComposite => self.composite(ty, &inst.ids_from(0)?, types)?,
-            Op::ConstantNull => {
+            ConstantInst::ConstantComposite | ConstantInst::SpecConstantComposite => {
+                self.composite(ty, &inst.ids_from(0)?, types)?
+            }
+            ConstantInst::ConstantNull => {
                 let info = types.get(ty)?;
                 match info.value {
                     Some(value) => ConstValue::Lanes(ConstData::splat(value, 0)),
@@ -165,19 +174,18 @@ impl Consts {
                     None => return Err(InstError::malformed("the result type has no null value")),
                 }
             }
-            Op::Undef => {
+            ConstantInst::Undef => {
                 if !types.get(ty)?.is_sized() {
                     return Err(InstError::malformed("the result type has no values"));
                 }
                 ConstValue::Undef
             }
-            Op::ConstantSampler => {
+            ConstantInst::ConstantSampler => {
                 if types.get(ty)?.kind != TypeKind::Sampler {
                     return Err(InstError::malformed("the result type is not a sampler"));
                 }
                 ConstValue::Lanes(ConstData::splat(Type::I64, sampler(inst)?.0))
             }
-            _ => return Err(InstError::unsupported("this kind of constant")),
         };
         self.insert(id, Constant { ty, value });
         Ok(())
@@ -185,12 +193,7 @@ impl Consts {
 
     fn composite(&self, ty: u32, parts: &[u32], types: &Types) -> Result<ConstValue, InstError> {
         let info = types.get(ty)?;
-        let count = match &info.kind {
-            TypeKind::Vector { lanes, .. } => u64::from(*lanes),
-            TypeKind::Array { len, .. } => *len,
-            TypeKind::Struct { members, .. } => members.len() as u64,
-            _ => return Err(InstError::malformed("the result type is not a composite")),
-        };
+        let count = info.kind.parts().ok_or_else(|| InstError::malformed("the result type is not a composite"))?;
         if parts.len() as u64 != count {
             return Err(InstError::malformed(format!("{} constituents for a composite of {count} parts", parts.len())));
         }
@@ -276,8 +279,10 @@ impl Consts {
             return Err(InstError::malformed(format!("%{id} is not a constant that is defined earlier")));
         };
         let info = types.get(constant.ty)?;
+        if constant.value.needs_code() {
+            return builder.compute(id, offset);
+        }
         match &constant.value {
-            value if value.needs_code() => builder.compute(id, offset)?,
             ConstValue::Composite(_) if info.size == 0 => {}
             ConstValue::Composite(_) if info.size > MAX_INIT_BYTES => return Err(too_large()),
             ConstValue::Composite(parts) => {
@@ -295,7 +300,11 @@ impl Consts {
                     store_plain(value, offset + leaf.offset, &mut builder.init)?;
                 }
             }
-            value => store_plain(value, offset, &mut builder.init)?,
+            value @ (ConstValue::Lanes(_)
+            | ConstValue::Undef
+            | ConstValue::Null
+            | ConstValue::Address { .. }
+            | ConstValue::Computed) => store_plain(value, offset, &mut builder.init)?,
         }
         Ok(())
     }
@@ -433,23 +442,23 @@ pub(crate) fn too_large() -> InstError {
 
 /// The sampler of an `OpConstantSampler`.
 fn sampler(inst: &Inst) -> Result<Sampler, InstError> {
-    let addressing = match *inst.operand(0)? {
-        Operand::SamplerAddressingMode(mode) => match mode {
-            SamplerAddressingMode::None => Addressing::None,
-            SamplerAddressingMode::ClampToEdge => Addressing::ClampToEdge,
-            SamplerAddressingMode::Clamp => Addressing::Clamp,
-            SamplerAddressingMode::Repeat => Addressing::Repeat,
-            SamplerAddressingMode::RepeatMirrored => Addressing::MirroredRepeat,
-        },
-        _ => return Err(InstError::malformed("the addressing mode is missing")),
+    let Operand::SamplerAddressingMode(addressing) = *inst.operand(0)? else {
+        return Err(InstError::malformed("the addressing mode is missing"));
+    };
+    let addressing = match addressing {
+        SamplerAddressingMode::None => Addressing::None,
+        SamplerAddressingMode::ClampToEdge => Addressing::ClampToEdge,
+        SamplerAddressingMode::Clamp => Addressing::Clamp,
+        SamplerAddressingMode::Repeat => Addressing::Repeat,
+        SamplerAddressingMode::RepeatMirrored => Addressing::MirroredRepeat,
     };
     let normalized = inst.literal(1)? != 0;
-    let linear = match *inst.operand(2)? {
-        Operand::SamplerFilterMode(mode) => match mode {
-            SamplerFilterMode::Nearest => false,
-            SamplerFilterMode::Linear => true,
-        },
-        _ => return Err(InstError::malformed("the filter mode is missing")),
+    let Operand::SamplerFilterMode(filter) = *inst.operand(2)? else {
+        return Err(InstError::malformed("the filter mode is missing"));
+    };
+    let linear = match filter {
+        SamplerFilterMode::Nearest => false,
+        SamplerFilterMode::Linear => true,
     };
     Ok(Sampler::new(normalized, addressing, linear))
 }

@@ -4,9 +4,10 @@
 
 use clift_kir::WrapFlags;
 use rspirv::dr::Operand;
-use rspirv::spirv::{BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType, Op};
+use rspirv::spirv::{BuiltIn, Decoration, FPFastMathMode, FPRoundingMode, FunctionParameterAttribute, LinkageType};
 use rustc_hash::FxHashMap;
 
+use super::families::AnnotationInst;
 use super::words::{Inst, InstError};
 
 /// A symbol that a module exports or imports.
@@ -140,8 +141,11 @@ pub(crate) struct DecorationTable {
 impl DecorationTable {
     /// Adds an annotation instruction.
     pub(crate) fn add(&mut self, inst: &Inst) -> Result<(), InstError> {
-        match inst.op() {
-            Op::Decorate | Op::DecorateId | Op::DecorateString => {
+        let Some(op) = AnnotationInst::of(inst.op()) else {
+            unreachable!("broken invariant: {} is not an annotation", inst.name())
+        };
+        match op {
+            AnnotationInst::Decorate | AnnotationInst::DecorateId | AnnotationInst::DecorateString => {
                 let target = inst.id(0)?;
                 let operands = &inst.dr.operands[1..];
                 self.by_id.entry(target).or_default().add(operands)?;
@@ -151,7 +155,7 @@ impl DecorationTable {
                 raw.retain(|earlier| !same_kind(earlier, operands));
                 raw.push(operands.to_vec());
             }
-            Op::GroupDecorate => {
+            AnnotationInst::GroupDecorate => {
                 let group = inst.id(0)?;
                 let decorations = self.raw.get(&group).cloned().unwrap_or_default();
                 for target in inst.ids_from(1)? {
@@ -161,8 +165,10 @@ impl DecorationTable {
                     }
                 }
             }
-            Op::DecorationGroup | Op::GroupMemberDecorate | Op::MemberDecorate | Op::MemberDecorateString => {}
-            _ => unreachable!("broken invariant: {} is not an annotation", inst.name()),
+            AnnotationInst::DecorationGroup
+            | AnnotationInst::GroupMemberDecorate
+            | AnnotationInst::MemberDecorate
+            | AnnotationInst::MemberDecorateString => {}
         }
         Ok(())
     }

@@ -151,6 +151,7 @@ impl Checker<'_> {
             }
         };
         let inst = self.inst;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other instructions have no rule of their own")]
         match inst.op() {
             Op::TypeInt => require(inst.literal(1)? == 0, Rule::IntSignedness),
             Op::TypeVector => require(matches!(inst.literal(1)?, 2 | 3 | 4 | 8 | 16), Rule::VectorLength),
@@ -184,8 +185,24 @@ impl Checker<'_> {
                         require(!array, Rule::ArgumentArray);
                         require(!opaque, Rule::ArgumentMember);
                     }
+                    TypeKind::Bool
+                    | TypeKind::Int
+                    | TypeKind::Float
+                    | TypeKind::Vector { .. }
+                    | TypeKind::Event
+                    | TypeKind::Image { .. }
+                    | TypeKind::Sampler
+                    | TypeKind::Pipe { .. }
+                    | TypeKind::Queue
+                    | TypeKind::Handle => {}
                     // `reflect.rs` refuses what no kernel can have.
-                    _ => {}
+                    TypeKind::Void
+                    | TypeKind::Function { .. }
+                    | TypeKind::Opaque
+                    | TypeKind::SampledImage { .. }
+                    | TypeKind::PipeStorage
+                    | TypeKind::ReserveId
+                    | TypeKind::NamedBarrier => {}
                 }
             }
             Op::Variable | Op::UntypedVariableKHR => {
@@ -239,10 +256,11 @@ impl Checker<'_> {
         if self.scope(1)? == Some(Scope::Invocation) {
             broken.push(Rule::AtomicScope);
         }
-        let value = match op {
-            Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Type::I32,
-            Op::AtomicStore => types.value(self.type_of(inst.id(3)?)?)?,
-            _ => types.value(inst.result_type()?)?,
+        let value = if matches!(op, Op::AtomicFlagTestAndSet | Op::AtomicFlagClear) {
+            Type::I32
+        } else {
+            let of = if op == Op::AtomicStore { self.type_of(inst.id(3)?)? } else { inst.result_type()? };
+            types.value(of)?
         };
         if let Some(pointee) = pointee
             && types.value(pointee).ok() != Some(value)

@@ -140,16 +140,15 @@ fn bind_parameters(cx: &mut FuncCx<'_>, function: &FunctionDef, role: &FunctionR
 
 /// The type of a structure that a pointer parameter passes by value (`ByVal`).
 fn by_value<'a>(cx: &FuncCx<'a>, id: u32, info: &TypeInfo) -> Result<Option<&'a TypeInfo>, InstError> {
-    match info.kind {
-        TypeKind::Pointer { class, pointee: Some(pointee) } if cx.unit.module.decorations.of(id).by_val => {
-            let is_private = super::types::space(class)? == Space::Private;
-            Ok(if is_private { Some(cx.type_info(pointee)?) } else { None })
-        }
-        TypeKind::Pointer { pointee: None, .. } if cx.unit.module.decorations.of(id).by_val => {
-            Err(InstError::unsupported("a ByVal parameter that is an untyped pointer"))
-        }
-        _ => Ok(None),
+    let TypeKind::Pointer { class, pointee } = info.kind else { return Ok(None) };
+    if !cx.unit.module.decorations.of(id).by_val {
+        return Ok(None);
     }
+    let Some(pointee) = pointee else {
+        return Err(InstError::unsupported("a ByVal parameter that is an untyped pointer"));
+    };
+    let is_private = super::types::space(class)? == Space::Private;
+    Ok(if is_private { Some(cx.type_info(pointee)?) } else { None })
 }
 
 /// Loads a kernel's parameter from the argument block.

@@ -40,12 +40,12 @@ fn used(module: &Module, root: Func) -> FxHashSet<Global> {
     while let Some(func) = work.pop() {
         let func = &module.funcs[func];
         for inst in func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)) {
-            match func.dfg.inst(*inst).imm {
-                Imm::Global(global) => {
-                    globals.insert(global);
-                }
-                Imm::Func(callee) if seen.insert(callee) => work.push(callee),
-                _ => {}
+            if let Imm::Global(global) = func.dfg.inst(*inst).imm {
+                globals.insert(global);
+            } else if let Imm::Func(callee) = func.dfg.inst(*inst).imm
+                && seen.insert(callee)
+            {
+                work.push(callee);
             }
         }
     }

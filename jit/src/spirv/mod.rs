@@ -18,6 +18,7 @@ mod children;
 mod consts;
 mod decorations;
 mod environment;
+mod families;
 mod function;
 mod link;
 mod llvm_backend;
@@ -115,21 +116,17 @@ fn summarize(module: &Module) -> Result<ModuleSummary, ImportError> {
     for &index in &module.globals {
         let inst = &module.insts[index];
         let Some(id) = inst.dr.result_id.and_then(|id| module.decorations.of(id).spec_id) else { continue };
-        let size = match inst.op() {
-            Op::SpecConstantTrue | Op::SpecConstantFalse => 1,
-            Op::SpecConstant => {
-                let bits = inst.result_type().ok().and_then(|ty| module.def(ty)).and_then(|ty| ty.literal(0).ok());
-                let bits = bits.ok_or_else(|| {
-                    InstError::malformed("the result type is neither an integer nor a float").at(inst)
-                })?;
-                bits / 8
-            }
-            _ => {
-                return Err(InstError::malformed(
-                    "SpecId decorates something other than a scalar specialization constant",
-                )
-                .at(inst));
-            }
+        let size = if matches!(inst.op(), Op::SpecConstantTrue | Op::SpecConstantFalse) {
+            1
+        } else if inst.op() == Op::SpecConstant {
+            let bits = inst.result_type().ok().and_then(|ty| module.def(ty)).and_then(|ty| ty.literal(0).ok());
+            let bits =
+                bits.ok_or_else(|| InstError::malformed("the result type is neither an integer nor a float").at(inst))?;
+            bits / 8
+        } else {
+            return Err(
+                InstError::malformed("SpecId decorates something other than a scalar specialization constant").at(inst)
+            );
         };
         spec_constants.push(SpecConstant { id, size });
     }

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::caps::{ExtSet, accepts_capability, accepts_extension};
 use super::decorations::DecorationTable;
+use super::families::AnnotationInst;
 use super::words::{Inst, InstError, Parsed};
 use crate::ImportError;
 
@@ -92,6 +93,7 @@ enum Section {
 
 /// The section of an instruction; `None` if several sections may contain it.
 fn section(op: Op) -> Option<Section> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other instructions are in functions")]
     Some(match op {
         Op::Capability | Op::ConditionalCapabilityINTEL => Section::Capability,
         Op::Extension | Op::ConditionalExtensionINTEL => Section::Extension,
@@ -99,17 +101,8 @@ fn section(op: Op) -> Option<Section> {
         Op::MemoryModel => Section::MemoryModel,
         Op::EntryPoint | Op::ConditionalEntryPointINTEL => Section::EntryPoint,
         Op::ExecutionMode | Op::ExecutionModeId => Section::ExecutionMode,
-        Op::String
-        | Op::Name
-        | Op::MemberName
-        | Op::Decorate
-        | Op::DecorateId
-        | Op::DecorateString
-        | Op::MemberDecorate
-        | Op::MemberDecorateString
-        | Op::DecorationGroup
-        | Op::GroupDecorate
-        | Op::GroupMemberDecorate => Section::Debug,
+        Op::String | Op::Name | Op::MemberName => Section::Debug,
+        op if AnnotationInst::of(op).is_some() => Section::Debug,
         Op::AliasDomainDeclINTEL | Op::AliasScopeDeclINTEL | Op::AliasScopeListDeclINTEL => return None,
         Op::Line | Op::NoLine | Op::Undef | Op::Variable | Op::UntypedVariableKHR => return None,
         Op::ExtInst | Op::ExtInstWithForwardRefsKHR => return None,
@@ -205,6 +198,10 @@ impl Module {
             self.globals.push(index);
             return Ok(());
         }
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "all other instructions define globals, or are in functions"
+        )]
         match inst.op() {
             Op::Capability => {
                 let Operand::Capability(capability) = *inst.operand(0)? else {
@@ -279,14 +276,7 @@ impl Module {
             | Op::AliasDomainDeclINTEL
             | Op::AliasScopeDeclINTEL
             | Op::AliasScopeListDeclINTEL => {}
-            Op::Decorate
-            | Op::DecorateId
-            | Op::DecorateString
-            | Op::MemberDecorate
-            | Op::MemberDecorateString
-            | Op::DecorationGroup
-            | Op::GroupDecorate
-            | Op::GroupMemberDecorate => self.decorations.add(inst)?,
+            op if AnnotationInst::of(op).is_some() => self.decorations.add(inst)?,
             Op::Variable | Op::UntypedVariableKHR | Op::Undef => {
                 if state.section > Section::Globals {
                     return Err(InstError::malformed("the instruction is outside a function"));

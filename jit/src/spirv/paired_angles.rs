@@ -72,9 +72,10 @@ impl Angles<'_> {
             Some(inst) if depth > 0 && is_repeatable(inst.op()) => {
                 inst.op().hash(&mut hasher);
                 for operand in &inst.dr.operands {
-                    match operand {
-                        &Operand::IdRef(id) => self.key(id, depth - 1).hash(&mut hasher),
-                        other => format!("{other:?}").hash(&mut hasher),
+                    if let &Operand::IdRef(id) = operand {
+                        self.key(id, depth - 1).hash(&mut hasher);
+                    } else {
+                        format!("{operand:?}").hash(&mut hasher);
                     }
                 }
             }

@@ -114,6 +114,7 @@ pub(super) fn argument(unit: &Unit, id: u32, ty: u32) -> Result<(ArgInfo, u64, u
     match &info.kind {
         &TypeKind::Pointer { class, pointee } => {
             let pointee = pointee.map(|pointee| unit.types.get(pointee)).transpose()?;
+            #[expect(clippy::wildcard_enum_match_arm, reason = "kernels' parameters do not point to the others")]
             match class {
                 StorageClass::CrossWorkgroup => pointer(ArgKind::GlobalPointer, AddressQualifier::Global),
                 StorageClass::UniformConstant => pointer(ArgKind::ConstantPointer, AddressQualifier::Constant),
@@ -190,20 +191,26 @@ fn texts(unit: &Unit, what: &str, kernel: &str, count: usize) -> Option<Vec<Stri
     (list.len() == count).then_some(list)
 }
 
+/// A number that an execution mode gives as a literal or as the id of a constant.
+fn number(unit: &Unit, operand: &Operand, missing: &str) -> Result<u64, InstError> {
+    if let &Operand::LiteralBit32(number) = operand {
+        return Ok(number.into());
+    }
+    let &Operand::IdRef(id) = operand else { return Err(InstError::malformed(missing)) };
+    unit.consts.integer(id)
+}
+
 /// Reads the execution modes of a kernel.
 pub(super) fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result<(), InstError> {
     for (mode, inst) in unit.module.modes_of(function) {
         let size = || -> Result<[u64; 3], InstError> {
             let mut size = [0; 3];
             for (dim, size) in size.iter_mut().enumerate() {
-                *size = match *inst.operand(dim + 2)? {
-                    Operand::LiteralBit32(size) => size.into(),
-                    Operand::IdRef(id) => unit.consts.integer(id)?,
-                    _ => return Err(InstError::malformed("a size is missing")),
-                };
+                *size = number(unit, inst.operand(dim + 2)?, "a size is missing")?;
             }
             Ok(size)
         };
+        #[expect(clippy::wildcard_enum_match_arm, reason = "hints, and requirements that every kernel meets")]
         match mode {
             ExecutionMode::LocalSize | ExecutionMode::LocalSizeId => {
                 let size = size()?;
@@ -214,11 +221,7 @@ pub(super) fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result
             }
             ExecutionMode::LocalSizeHint | ExecutionMode::LocalSizeHintId => desc.local_size_hint = Some(size()?),
             ExecutionMode::SubgroupsPerWorkgroup | ExecutionMode::SubgroupsPerWorkgroupId => {
-                let count = match *inst.operand(2)? {
-                    Operand::LiteralBit32(count) => count.into(),
-                    Operand::IdRef(id) => unit.consts.integer(id)?,
-                    _ => return Err(InstError::malformed("the number of sub-groups is missing")),
-                };
+                let count = number(unit, inst.operand(2)?, "the number of sub-groups is missing")?;
                 if count == 0 {
                     return Err(InstError::malformed("the required number of sub-groups is 0"));
                 }
@@ -232,7 +235,6 @@ pub(super) fn modes(unit: &Unit, function: u32, desc: &mut KernelDesc) -> Result
                 desc.required_sub_group_size = Some(size);
             }
             ExecutionMode::VecTypeHint => desc.vec_type_hint = vec_type_hint(inst.literal(2)?),
-            // Hints, and requirements that every kernel meets.
             _ => {}
         }
     }

@@ -145,10 +145,7 @@ fn constant(func: &Function, value: Value) -> Option<consts::ConstValue> {
 
 /// A variable's address with an offset added and as another type.
 fn displaced(value: consts::ConstValue, bytes: i64, ty: Type) -> Option<consts::ConstValue> {
-    match value {
-        consts::ConstValue::Address { global, space, offset, .. } if !ty.is_vector() => {
-            Some(consts::ConstValue::Address { global, space, offset: offset.wrapping_add(bytes), ty })
-        }
-        _ => None,
-    }
+    let consts::ConstValue::Address { global, space, offset, .. } = value else { return None };
+    let offset = offset.wrapping_add(bytes);
+    (!ty.is_vector()).then_some(consts::ConstValue::Address { global, space, offset, ty })
 }

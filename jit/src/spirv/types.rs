@@ -11,6 +11,7 @@ use rspirv::spirv::{AccessQualifier, Dim, Op, StorageClass};
 use rustc_hash::FxHashMap;
 
 use super::decorations::DecorationTable;
+use super::families::TypeInst;
 use super::words::{Inst, InstError};
 
 /// Maximum number of leaves of a type whose values are kept as kir values.
@@ -109,6 +110,42 @@ pub(crate) enum TypeKind {
     NamedBarrier,
 }
 
+impl TypeKind {
+    /// The type and the number of its parts, if they are elements.
+    pub(super) fn elements(&self) -> Option<(u32, u64)> {
+        match *self {
+            TypeKind::Vector { elem, lanes } => Some((elem, lanes.into())),
+            TypeKind::Array { elem, len } => Some((elem, len)),
+            TypeKind::Void
+            | TypeKind::Bool
+            | TypeKind::Int
+            | TypeKind::Float
+            | TypeKind::Struct { .. }
+            | TypeKind::Pointer { .. }
+            | TypeKind::Function { .. }
+            | TypeKind::Opaque
+            | TypeKind::Event
+            | TypeKind::Image { .. }
+            | TypeKind::Sampler
+            | TypeKind::SampledImage { .. }
+            | TypeKind::Pipe { .. }
+            | TypeKind::PipeStorage
+            | TypeKind::ReserveId
+            | TypeKind::Queue
+            | TypeKind::Handle
+            | TypeKind::NamedBarrier => None,
+        }
+    }
+
+    /// The number of its parts, if it is a composite.
+    pub(super) fn parts(&self) -> Option<u64> {
+        if let TypeKind::Struct { members, .. } = self {
+            return Some(members.len() as u64);
+        }
+        self.elements().map(|(_, count)| count)
+    }
+}
+
 /// Dimensions of an image, which determine its coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ImageShape {
@@ -205,29 +242,35 @@ pub(crate) struct Step {
 
 /// The type that an `OpTypeImage` declares.
 fn image(inst: &Inst) -> Result<TypeKind, InstError> {
-    let dims = match *inst.operand(1)? {
-        Operand::Dim(Dim::Dim1D | Dim::DimBuffer) => ImageDims::One,
-        Operand::Dim(Dim::Dim2D) => ImageDims::Two,
-        Operand::Dim(Dim::Dim3D) => ImageDims::Three,
-        Operand::Dim(other) => return Err(InstError::unsupported(format!("images of dimensions {other:?}"))),
-        _ => return Err(InstError::malformed("the dimensions are missing")),
+    let Operand::Dim(dim) = *inst.operand(1)? else {
+        return Err(InstError::malformed("the dimensions are missing"));
+    };
+    let dims = match dim {
+        Dim::Dim1D | Dim::DimBuffer => ImageDims::One,
+        Dim::Dim2D => ImageDims::Two,
+        Dim::Dim3D => ImageDims::Three,
+        Dim::DimCube | Dim::DimRect | Dim::DimSubpassData | Dim::DimTileImageDataEXT => {
+            return Err(InstError::unsupported(format!("images of dimensions {dim:?}")));
+        }
     };
     let (arrayed, multisampled) = (inst.literal(3)? != 0, inst.literal(4)? != 0);
     if multisampled {
         return Err(InstError::unsupported("multisampled images"));
     }
-    if arrayed && (dims == ImageDims::Three || matches!(inst.operand(1)?, Operand::Dim(Dim::DimBuffer))) {
+    if arrayed && (dims == ImageDims::Three || dim == Dim::DimBuffer) {
         return Err(InstError::malformed("images of this dimensionality cannot be arrayed"));
     }
-    let access = inst.dr.operands.iter().find_map(|operand| match operand {
-        Operand::AccessQualifier(access) => Some(*access),
-        _ => None,
-    });
+    let access = inst
+        .dr
+        .operands
+        .iter()
+        .find_map(|operand| if let Operand::AccessQualifier(access) = operand { Some(*access) } else { None });
     Ok(TypeKind::Image { access, shape: ImageShape { dims, arrayed } })
 }
 
 /// The kir space of a storage class.
 pub(crate) fn space(class: StorageClass) -> Result<Space, InstError> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others, of shaders and vendors, are refused")]
     match class {
         StorageClass::Function | StorageClass::Private | StorageClass::Input => Ok(Space::Private),
         StorageClass::CrossWorkgroup => Ok(Space::Global),
@@ -259,18 +302,18 @@ impl Types {
 
     /// Storage class and pointee of a pointer type.
     pub(crate) fn pointer(&self, id: u32) -> Result<(StorageClass, u32), InstError> {
-        match self.get(id)?.kind {
-            TypeKind::Pointer { class, pointee: Some(pointee) } => Ok((class, pointee)),
-            _ => Err(InstError::malformed(format!("type %{id} is not a typed pointer"))),
-        }
+        let TypeKind::Pointer { class, pointee: Some(pointee) } = self.get(id)?.kind else {
+            return Err(InstError::malformed(format!("type %{id} is not a typed pointer")));
+        };
+        Ok((class, pointee))
     }
 
     /// Storage class of a pointer type, and its pointee unless it is untyped.
     pub(crate) fn any_pointer(&self, id: u32) -> Result<(StorageClass, Option<u32>), InstError> {
-        match self.get(id)?.kind {
-            TypeKind::Pointer { class, pointee } => Ok((class, pointee)),
-            _ => Err(InstError::malformed(format!("type %{id} is not a pointer"))),
-        }
+        let TypeKind::Pointer { class, pointee } = self.get(id)?.kind else {
+            return Err(InstError::malformed(format!("type %{id} is not a pointer")));
+        };
+        Ok((class, pointee))
     }
 
     /// The part of a composite at a constant index. A vector is one leaf, so the leaf number of its components is 0.
@@ -377,10 +420,11 @@ impl Types {
         }
         let id = inst.result()?;
         let handle = |kind| TypeInfo::value(kind, Type::ptr(Space::Host), POINTER_BYTES);
-        let info = match inst.op() {
-            Op::TypeVoid => TypeInfo::plain(TypeKind::Void, 0, 1),
-            Op::TypeBool => TypeInfo::value(TypeKind::Bool, Type::B1, 1),
-            Op::TypeInt => {
+        let Some(op) = TypeInst::of(inst.op()) else { return Err(InstError::unsupported("this type")) };
+        let info = match op {
+            TypeInst::TypeVoid => TypeInfo::plain(TypeKind::Void, 0, 1),
+            TypeInst::TypeBool => TypeInfo::value(TypeKind::Bool, Type::B1, 1),
+            TypeInst::TypeInt => {
                 let bits = inst.literal(0)?;
                 let elem = Elem::int(bits).ok_or_else(|| InstError::unsupported(format!("integers of {bits} bits")))?;
                 if inst.literal(1)? > 1 {
@@ -388,7 +432,7 @@ impl Types {
                 }
                 TypeInfo::value(TypeKind::Int, Type::scalar(elem), elem.bytes().into())
             }
-            Op::TypeFloat => {
+            TypeInst::TypeFloat => {
                 let bits = inst.literal(0)?;
                 let elem = Elem::float(bits).ok_or_else(|| InstError::unsupported(format!("floats of {bits} bits")))?;
                 if inst.len() > 1 {
@@ -396,11 +440,11 @@ impl Types {
                 }
                 TypeInfo::value(TypeKind::Float, Type::scalar(elem), elem.bytes().into())
             }
-            Op::TypeVector => self.vector(inst)?,
-            Op::TypeArray => self.array(inst.id(0)?, length(inst.id(1)?)?)?,
-            Op::TypeRuntimeArray => self.array(inst.id(0)?, 0)?,
-            Op::TypeStruct => self.structure(&inst.ids_from(0)?, decorations.of(id).packed)?,
-            Op::TypePointer => {
+            TypeInst::TypeVector => self.vector(inst)?,
+            TypeInst::TypeArray => self.array(inst.id(0)?, length(inst.id(1)?)?)?,
+            TypeInst::TypeRuntimeArray => self.array(inst.id(0)?, 0)?,
+            TypeInst::TypeStruct => self.structure(&inst.ids_from(0)?, decorations.of(id).packed)?,
+            TypeInst::TypePointer => {
                 let Operand::StorageClass(class) = *inst.operand(0)? else {
                     return Err(InstError::malformed("the storage class is missing"));
                 };
@@ -417,13 +461,13 @@ impl Types {
                 }
                 info
             }
-            Op::TypeUntypedPointerKHR => {
+            TypeInst::TypeUntypedPointerKHR => {
                 let Operand::StorageClass(class) = *inst.operand(0)? else {
                     return Err(InstError::malformed("the storage class is missing"));
                 };
                 TypeInfo::value(TypeKind::Pointer { class, pointee: None }, Type::ptr(space(class)?), POINTER_BYTES)
             }
-            Op::TypeFunction => {
+            TypeInst::TypeFunction => {
                 let ret = inst.id(0)?;
                 let params = inst.ids_from(1)?;
                 self.get(ret)?;
@@ -434,14 +478,14 @@ impl Types {
                 }
                 TypeInfo::plain(TypeKind::Function { ret, params }, 0, 1)
             }
-            Op::TypeOpaque => TypeInfo::plain(TypeKind::Opaque, 0, 1),
-            Op::TypeEvent => TypeInfo::value(TypeKind::Event, Type::I64, POINTER_BYTES),
-            Op::TypeImage => {
+            TypeInst::TypeOpaque => TypeInfo::plain(TypeKind::Opaque, 0, 1),
+            TypeInst::TypeEvent => TypeInfo::value(TypeKind::Event, Type::I64, POINTER_BYTES),
+            TypeInst::TypeImage => {
                 let kind = image(inst)?;
                 TypeInfo::value(kind, Type::ptr(Space::Host), POINTER_BYTES)
             }
-            Op::TypeSampler => TypeInfo::value(TypeKind::Sampler, Type::I64, POINTER_BYTES),
-            Op::TypeSampledImage => {
+            TypeInst::TypeSampler => TypeInfo::value(TypeKind::Sampler, Type::I64, POINTER_BYTES),
+            TypeInst::TypeSampledImage => {
                 let image = inst.id(0)?;
                 let TypeKind::Image { .. } = self.get(image)?.kind else {
                     return Err(InstError::malformed(format!("%{image} is not an image type")));
@@ -454,19 +498,21 @@ impl Types {
                     ..TypeInfo::plain(TypeKind::SampledImage { image }, 2 * POINTER_BYTES, POINTER_BYTES as u32)
                 }
             }
-            Op::TypePipe => match inst.operand(0)? {
-                Operand::AccessQualifier(access) => {
-                    let kind = TypeKind::Pipe { access: *access };
-                    TypeInfo::value(kind, Type::ptr(Space::Global), POINTER_BYTES)
-                }
-                _ => return Err(InstError::malformed("the access qualifier is missing")),
-            },
-            Op::TypeQueue => handle(TypeKind::Queue),
-            Op::TypePipeStorage => TypeInfo::value(TypeKind::PipeStorage, Type::ptr(Space::Global), POINTER_BYTES),
-            Op::TypeReserveId => TypeInfo::value(TypeKind::ReserveId, Type::I64, 8),
-            Op::TypeDeviceEvent => handle(TypeKind::Handle),
-            Op::TypeNamedBarrier => TypeInfo::value(TypeKind::NamedBarrier, Type::ptr(Space::Local), POINTER_BYTES),
-            _ => return Err(InstError::unsupported("this type")),
+            TypeInst::TypePipe => {
+                let Operand::AccessQualifier(access) = *inst.operand(0)? else {
+                    return Err(InstError::malformed("the access qualifier is missing"));
+                };
+                TypeInfo::value(TypeKind::Pipe { access }, Type::ptr(Space::Global), POINTER_BYTES)
+            }
+            TypeInst::TypeQueue => handle(TypeKind::Queue),
+            TypeInst::TypePipeStorage => {
+                TypeInfo::value(TypeKind::PipeStorage, Type::ptr(Space::Global), POINTER_BYTES)
+            }
+            TypeInst::TypeReserveId => TypeInfo::value(TypeKind::ReserveId, Type::I64, 8),
+            TypeInst::TypeDeviceEvent => handle(TypeKind::Handle),
+            TypeInst::TypeNamedBarrier => {
+                TypeInfo::value(TypeKind::NamedBarrier, Type::ptr(Space::Local), POINTER_BYTES)
+            }
         };
         if self.by_id.insert(id, info).is_some() {
             return Err(InstError::malformed("the type is already defined"));
@@ -477,12 +523,14 @@ impl Types {
     fn vector(&self, inst: &Inst) -> Result<TypeInfo, InstError> {
         let (elem, lanes) = (inst.id(0)?, inst.literal(1)?);
         let info = self.get(elem)?;
-        let scalar = match info.kind {
-            TypeKind::Bool | TypeKind::Int | TypeKind::Float => info.value,
-            TypeKind::Pointer { .. } => return Err(InstError::unsupported("vectors of pointers")),
-            _ => None,
-        };
-        let scalar = scalar.ok_or_else(|| InstError::malformed(format!("%{elem} is not a scalar type")))?;
+        if let TypeKind::Pointer { .. } = info.kind {
+            return Err(InstError::unsupported("vectors of pointers"));
+        }
+        let is_scalar = matches!(info.kind, TypeKind::Bool | TypeKind::Int | TypeKind::Float);
+        let scalar = info
+            .value
+            .filter(|_| is_scalar)
+            .ok_or_else(|| InstError::malformed(format!("%{elem} is not a scalar type")))?;
         // The specification allows 2, 3, 4, 8 and 16 components. LLVM's back end also writes other numbers that its optimizer
         // created, such as 1 and 7. A vector of one component is the scalar.
         if !(1..=Type::MAX_LANES).contains(&lanes) {

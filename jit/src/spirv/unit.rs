@@ -129,6 +129,7 @@ impl Unit {
             self.consts.insert(id, constant);
             return Ok(());
         }
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other globals are constants, or refused as such")]
         match inst.op() {
             Op::Variable | Op::UntypedVariableKHR => {
                 let (id, variable, constant) = self.variable(inst, shared, globals)?;
@@ -255,19 +256,17 @@ impl Unit {
     /// Result type and parameter types of a function.
     pub(crate) fn function_type(&self, function: &FunctionDef) -> Result<(u32, &[u32]), InstError> {
         let inst = &self.module.insts[function.inst];
-        match &self.types.get(inst.id(1)?)?.kind {
-            TypeKind::Function { ret, params } => {
-                if *ret != inst.result_type()? {
-                    return Err(InstError::malformed("the result type differs from the function type's"));
-                }
-                if params.len() != function.params.len() {
-                    let (declared, found) = (params.len(), function.params.len());
-                    return Err(InstError::malformed(format!("{found} parameters for a function type of {declared}")));
-                }
-                Ok((*ret, params))
-            }
-            _ => Err(InstError::malformed("the function's type is not a function type")),
+        let TypeKind::Function { ret, params } = &self.types.get(inst.id(1)?)?.kind else {
+            return Err(InstError::malformed("the function's type is not a function type"));
+        };
+        if *ret != inst.result_type()? {
+            return Err(InstError::malformed("the result type differs from the function type's"));
         }
+        if params.len() != function.params.len() {
+            let (declared, found) = (params.len(), function.params.len());
+            return Err(InstError::malformed(format!("{found} parameters for a function type of {declared}")));
+        }
+        Ok((*ret, params))
     }
 
     /// The kir signature of a function.

@@ -7,7 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rspirv::binary::{Consumer, ParseAction, ParseState, Parser};
+use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState, Parser};
 use rspirv::dr;
 use rspirv::grammar::{INSTRUCTION_TABLE as CORE, OperandKind};
 use rspirv::spirv::{Decoration, MAGIC_NUMBER, Op};
@@ -111,10 +111,11 @@ impl Inst {
 
     /// A literal number of one word.
     pub(crate) fn literal(&self, index: usize) -> Result<u32, InstError> {
-        match self.operand(index)? {
-            dr::Operand::LiteralBit32(value) | dr::Operand::LiteralExtInstInteger(value) => Ok(*value),
-            _ => Err(InstError::malformed(format!("operand {index} is not a literal number"))),
-        }
+        let (dr::Operand::LiteralBit32(value) | dr::Operand::LiteralExtInstInteger(value)) = self.operand(index)?
+        else {
+            return Err(InstError::malformed(format!("operand {index} is not a literal number")));
+        };
+        Ok(*value)
     }
 
     /// The literal numbers from an operand on.
@@ -124,10 +125,10 @@ impl Inst {
 
     /// A literal string.
     pub(crate) fn string(&self, index: usize) -> Result<&str, InstError> {
-        match self.operand(index)? {
-            dr::Operand::LiteralString(text) => Ok(text),
-            _ => Err(InstError::malformed(format!("operand {index} is not a string"))),
-        }
+        let dr::Operand::LiteralString(text) = self.operand(index)? else {
+            return Err(InstError::malformed(format!("operand {index} is not a string")));
+        };
+        Ok(text)
     }
 }
 
@@ -276,6 +277,7 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
             let Some(class) = CORE.lookup_opcode(opcode.into()) else {
                 return Err(bad(InstError::unsupported("unknown opcode")));
             };
+            #[expect(clippy::wildcard_enum_match_arm, reason = "all other instructions are taken as they are")]
             match class.opcode {
                 Op::Nop | Op::SourceContinued | Op::Source | Op::SourceExtension | Op::ModuleProcessed => {
                     at += count;
@@ -333,6 +335,7 @@ fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), InstError> {
 fn repair_strings(kinds: impl Iterator<Item = OperandKind>, inst: &mut [u32]) {
     let mut at = 1;
     for kind in kinds {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other operands are one word")]
         match kind {
             OperandKind::LiteralString => {
                 let Some(text) = inst.get_mut(at..) else { return };
@@ -363,13 +366,11 @@ fn parse_error(state: &ParseState) -> InstError {
             InstError::malformed("unknown opcode")
         }
         ParseState::TypeUnsupported(..) => InstError::unsupported("a literal of this width"),
-        ParseState::OperandError(error) => match error {
-            rspirv::binary::DecodeError::StreamExpected(_) | rspirv::binary::DecodeError::LimitReached(_) => {
-                InstError::malformed("operands are missing")
-            }
-            rspirv::binary::DecodeError::DecodeStringFailed(..) => InstError::malformed("a string is not UTF-8"),
-            other => InstError::malformed(format!("unknown enumerant: {other:?}")),
-        },
+        ParseState::OperandError(DecodeError::StreamExpected(_) | DecodeError::LimitReached(_)) => {
+            InstError::malformed("operands are missing")
+        }
+        ParseState::OperandError(DecodeError::DecodeStringFailed(..)) => InstError::malformed("a string is not UTF-8"),
+        ParseState::OperandError(unknown) => InstError::malformed(format!("unknown enumerant: {unknown:?}")),
         ParseState::HeaderIncomplete(_) | ParseState::HeaderIncorrect | ParseState::EndiannessUnsupported => {
             InstError::malformed("the header is invalid")
         }

@@ -47,11 +47,14 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: BallotInst) -> Result<
                 return Err(InstError::malformed("the group operation is missing"));
             };
             let ballot = ballot(cx, inst.id(2)?)?;
-            let counted = match how {
-                GroupOperation::Reduce => possible(cx),
-                GroupOperation::InclusiveScan => up_to_own(cx),
-                GroupOperation::ExclusiveScan => before_own(cx),
-                other => return Err(InstError::unsupported(format!("group operation {other:?}"))),
+            let counted = if how == GroupOperation::Reduce {
+                possible(cx)
+            } else if how == GroupOperation::InclusiveScan {
+                up_to_own(cx)
+            } else if how == GroupOperation::ExclusiveScan {
+                before_own(cx)
+            } else {
+                return Err(InstError::unsupported(format!("group operation {how:?}")));
             };
             let bits = cx.b.int2(Opcode::And, ballot, counted);
             let counts = cx.b.int1(Opcode::Popcnt, bits);
@@ -74,6 +77,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: BallotInst) -> Result<
 
 /// The value of a built-in variable that is a mask of work-items; `None` for other variables.
 pub(super) fn mask(cx: &mut FuncCx<'_>, built_in: BuiltIn) -> Option<Value> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other variables are no masks")]
     let (of, without) = match built_in {
         BuiltIn::SubgroupEqMask => (up_to_own(cx), Some(before_own(cx))),
         BuiltIn::SubgroupGeMask => (possible(cx), Some(before_own(cx))),

@@ -50,24 +50,21 @@ pub(super) fn step(
     }
     for &index in indices {
         let number = cx.unit.consts.integer(index);
-        let (elem, count) = match &cx.type_info(input.ty)?.kind {
-            _ if by_bytes => {
-                // The result type determines the type of the part.
-                let Some(at) = number.ok().and_then(|number| further(input.at, number, 1)) else { return Ok(None) };
-                input.at = at;
-                continue;
-            }
-            TypeKind::Struct { .. } => {
-                let Ok(number) = number else { return Ok(None) };
-                let step = cx.unit.types.step(input.ty, number)?;
-                let Some(at) = further(input.at, 1, step.offset) else { return Ok(None) };
-                (input.at, input.ty) = (at, step.ty);
-                continue;
-            }
-            &TypeKind::Vector { elem, lanes } => (elem, lanes.into()),
-            &TypeKind::Array { elem, len } => (elem, len),
-            _ => return Ok(None),
-        };
+        let kind = &cx.type_info(input.ty)?.kind;
+        if by_bytes {
+            // The result type determines the type of the part.
+            let Some(at) = number.ok().and_then(|number| further(input.at, number, 1)) else { return Ok(None) };
+            input.at = at;
+            continue;
+        }
+        if let TypeKind::Struct { .. } = kind {
+            let Ok(number) = number else { return Ok(None) };
+            let step = cx.unit.types.step(input.ty, number)?;
+            let Some(at) = further(input.at, 1, step.offset) else { return Ok(None) };
+            (input.at, input.ty) = (at, step.ty);
+            continue;
+        }
+        let Some((elem, count)) = kind.elements() else { return Ok(None) };
         let at = match number {
             Ok(number) if number >= count && count > 0 => {
                 return Err(InstError::malformed(format!("index {number} is out of range for {count} elements")));
@@ -134,6 +131,7 @@ enum BuiltInQuery {
 }
 
 fn query(built_in: BuiltIn) -> Result<BuiltInQuery, InstError> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other variables are refused")]
     Ok(match built_in {
         BuiltIn::GlobalInvocationId => BuiltInQuery::Dims(Opcode::GlobalId, 0),
         BuiltIn::LocalInvocationId => BuiltInQuery::Dims(Opcode::LocalId, 0),
@@ -228,10 +226,7 @@ pub(super) fn read(cx: &mut FuncCx<'_>, input: BuiltInPointer) -> Result<Val, In
     if let (BuiltInPlace::Bytes(0), true) = (input.at, cx.unit.types.same_shape(input.ty, input.whole)?) {
         return Ok(Val::one(read_whole(cx, input)?));
     }
-    let elem = match whole.kind {
-        TypeKind::Vector { elem, .. } => Some(cx.kir_type(elem)?),
-        _ => None,
-    };
+    let elem = if let TypeKind::Vector { elem, .. } = whole.kind { Some(cx.kir_type(elem)?) } else { None };
     if let (Some(elem), Some(ty)) = (elem, info.value)
         && elem == ty
         && let Ok(BuiltInQuery::Dims(op, beyond)) = query(input.built_in)

@@ -106,6 +106,7 @@ pub(super) fn combine(cx: &mut FuncCx<'_>, inst: &Inst, op: CombineInst) -> Resu
         return Err(InstError::malformed(format!("the instruction cannot combine values of type {ty}")));
     }
     let info = GroupInfo { scope, op: operation, cluster: 0 };
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others, of vendors' extensions, are refused")]
     let value = match how {
         GroupOperation::Reduce => cx.b.group(Opcode::GroupReduce, info, value),
         GroupOperation::InclusiveScan => cx.b.group(Opcode::GroupScan, info, value),

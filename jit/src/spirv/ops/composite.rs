@@ -164,60 +164,48 @@ fn construct(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let ty = inst.result_type()?;
     let info = cx.type_info(ty)?;
     let parts = inst.ids_from(0)?;
-    match &info.kind {
-        TypeKind::Vector { .. } => {
-            let result = cx.kir_type(ty)?;
-            let mut elements = Vec::new();
-            for &part in &parts {
-                let value = cx.value(part)?;
-                let part_ty = cx.b.ty(value);
-                if part_ty.elem != result.elem {
-                    return Err(InstError::malformed("a constituent does not have the component type"));
-                }
-                elements.extend((0..part_ty.lanes()).map(|lane| cx.extract(value, lane)));
+    let Some(count) = info.kind.parts() else {
+        return Err(InstError::malformed("the result type is not a composite"));
+    };
+    if let TypeKind::Vector { .. } = info.kind {
+        let result = cx.kir_type(ty)?;
+        let mut elements = Vec::new();
+        for &part in &parts {
+            let value = cx.value(part)?;
+            let part_ty = cx.b.ty(value);
+            if part_ty.elem != result.elem {
+                return Err(InstError::malformed("a constituent does not have the component type"));
             }
-            if elements.len() != result.lanes() as usize {
-                return Err(InstError::malformed(format!("{} components do not make {result}", elements.len())));
-            }
-            let value = cx.b.vec(&elements);
-            cx.set(inst, value)
+            elements.extend((0..part_ty.lanes()).map(|lane| cx.extract(value, lane)));
         }
-        TypeKind::Struct { .. } | TypeKind::Array { .. } => {
-            let count = match &info.kind {
-                TypeKind::Struct { members, .. } => members.len() as u64,
-                TypeKind::Array { len, .. } => *len,
-                _ => unreachable!("broken invariant: checked just above"),
-            };
-            if parts.len() as u64 != count {
-                return Err(InstError::malformed(format!(
-                    "{} constituents for a composite of {count} parts",
-                    parts.len()
-                )));
-            }
-            let slot = if info.is_flat() { None } else { Some(cx.slot(info.size, info.align)?) };
-            let mut leaves = Leaves::new();
-            for (index, &part) in parts.iter().enumerate() {
-                let step = cx.unit.types.step(ty, index as u64)?;
-                if !cx.unit.types.same_shape(cx.type_of(part)?, step.ty)? {
-                    return Err(InstError::malformed(format!(
-                        "constituent {index} does not have the type of part {index}"
-                    )));
-                }
-                let val = cx.val(part)?;
-                match (slot, val) {
-                    (Some(slot), val) => {
-                        let address = cx.offset(slot, step.offset);
-                        let align = cx.type_info(step.ty)?.align.min(info.align);
-                        cx.store(step.ty, address, &val, MemAccess::aligned(align))?;
-                    }
-                    (None, Val::Leaves(inner)) => leaves.extend(inner),
-                    (None, Val::Memory(_) | Val::BuiltIn(_)) => leaves.push(cx.value(part)?),
-                }
-            }
-            cx.set_val(inst, slot.map_or(Val::Leaves(leaves), Val::Memory))
+        if elements.len() != result.lanes() as usize {
+            return Err(InstError::malformed(format!("{} components do not make {result}", elements.len())));
         }
-        _ => Err(InstError::malformed("the result type is not a composite")),
+        let value = cx.b.vec(&elements);
+        return cx.set(inst, value);
     }
+    if parts.len() as u64 != count {
+        return Err(InstError::malformed(format!("{} constituents for a composite of {count} parts", parts.len())));
+    }
+    let slot = if info.is_flat() { None } else { Some(cx.slot(info.size, info.align)?) };
+    let mut leaves = Leaves::new();
+    for (index, &part) in parts.iter().enumerate() {
+        let step = cx.unit.types.step(ty, index as u64)?;
+        if !cx.unit.types.same_shape(cx.type_of(part)?, step.ty)? {
+            return Err(InstError::malformed(format!("constituent {index} does not have the type of part {index}")));
+        }
+        let val = cx.val(part)?;
+        match (slot, val) {
+            (Some(slot), val) => {
+                let address = cx.offset(slot, step.offset);
+                let align = cx.type_info(step.ty)?.align.min(info.align);
+                cx.store(step.ty, address, &val, MemAccess::aligned(align))?;
+            }
+            (None, Val::Leaves(inner)) => leaves.extend(inner),
+            (None, Val::Memory(_) | Val::BuiltIn(_)) => leaves.push(cx.value(part)?),
+        }
+    }
+    cx.set_val(inst, slot.map_or(Val::Leaves(leaves), Val::Memory))
 }
 
 /// A part of a composite at constant indices.
@@ -334,7 +322,7 @@ fn insert(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     }
     let object = match cx.val(object)? {
         Val::BuiltIn(_) => Val::one(cx.value(object)?),
-        val => val,
+        val @ (Val::Leaves(_) | Val::Memory(_)) => val,
     };
     match (cx.val(composite)?, object) {
         (Val::Leaves(mut leaves), Val::Leaves(inner)) => {

@@ -2,15 +2,38 @@
 
 use clift_include::request::{Enqueued, RANGE_WORDS, Request};
 use clift_kir::{BlockCall, Elem, IntCond, MemInfo, Opcode, Space, Type, Value};
+use rspirv::spirv::Op;
 
-use super::classes::EnqueueInst;
-use crate::spirv::children::invoked;
+use super::classes::{Class, EnqueueInst};
 use crate::spirv::lower::{FuncCx, Leaves, Val};
 use crate::spirv::types::TypeKind;
 use crate::spirv::words::{Inst, InstError};
 
 /// Bytes of an event in memory.
 const EVENT_BYTES: u32 = 8;
+
+/// The operand that is the function of a block, for instructions that have one. Its captures, and their size and alignment follow.
+pub(in crate::spirv) fn invoked(op: Op) -> Option<usize> {
+    let Some(Class::EnqueueInst(op)) = Class::of(op) else { return None };
+    match op {
+        EnqueueInst::EnqueueKernel => Some(6),
+        EnqueueInst::GetKernelNDrangeSubGroupCount
+        | EnqueueInst::GetKernelNDrangeMaxSubGroupSize
+        | EnqueueInst::GetKernelLocalSizeForSubgroupCount => Some(1),
+        EnqueueInst::GetKernelWorkGroupSize
+        | EnqueueInst::GetKernelPreferredWorkGroupSizeMultiple
+        | EnqueueInst::GetKernelMaxNumSubgroups => Some(0),
+        EnqueueInst::EnqueueMarker
+        | EnqueueInst::BuildNDRange
+        | EnqueueInst::GetDefaultQueue
+        | EnqueueInst::CreateUserEvent
+        | EnqueueInst::RetainEvent
+        | EnqueueInst::ReleaseEvent
+        | EnqueueInst::IsValidEvent
+        | EnqueueInst::SetUserEventStatus
+        | EnqueueInst::CaptureEventProfilingInfo => None,
+    }
+}
 
 /// Imports an instruction of this class.
 pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: EnqueueInst) -> Result<(), InstError> {

@@ -134,19 +134,21 @@ fn sampled(cx: &mut FuncCx<'_>, id: u32) -> Result<(Value, Value, ImageShape), I
     let TypeKind::Image { shape, .. } = cx.type_info(image)?.kind else {
         return Err(InstError::malformed(format!("%{image} is not an image type")));
     };
-    match cx.val(id)? {
-        Val::Leaves(leaves) if leaves.len() == 2 => Ok((leaves[0], leaves[1], shape)),
-        _ => Err(InstError::malformed(format!("%{id} is not a sampled image"))),
+    if let Val::Leaves(leaves) = cx.val(id)?
+        && let &[image, sampler] = leaves.as_slice()
+    {
+        return Ok((image, sampler, shape));
     }
+    Err(InstError::malformed(format!("%{id} is not a sampled image")))
 }
 
 /// The shape of an image.
 pub(super) fn shape(cx: &mut FuncCx<'_>, id: u32) -> Result<ImageShape, InstError> {
     let ty = cx.type_of(id)?;
-    match cx.type_info(ty)?.kind {
-        TypeKind::Image { shape, .. } => Ok(shape),
-        _ => Err(InstError::malformed(format!("%{id} is not an image"))),
-    }
+    let TypeKind::Image { shape, .. } = cx.type_info(ty)?.kind else {
+        return Err(InstError::malformed(format!("%{id} is not an image")));
+    };
+    Ok(shape)
 }
 
 /// Coordinates as four lanes; unused lanes have arbitrary values.

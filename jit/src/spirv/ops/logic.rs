@@ -21,10 +21,12 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: LogicInst) -> Result<(
             } else if !ty.is_bool() {
                 return Err(InstError::malformed("the operand is not a vector of Booleans"));
             }
-            match op {
-                _ if !ty.is_vector() => mask,
-                LogicInst::Any => cx.b.any(mask),
-                _ => cx.b.all(mask),
+            if !ty.is_vector() {
+                mask
+            } else if op == LogicInst::Any {
+                cx.b.any(mask)
+            } else {
+                cx.b.all(mask)
             }
         }
         LogicInst::LogicalEqual => logical(cx, inst, |cx, a, b| cx.b.icmp(IntCond::Eq, a, b))?,

@@ -303,21 +303,19 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
         address.step(cx, index, size)?;
     }
     for index in indices {
-        match &cx.type_info(ty)?.kind {
-            TypeKind::Struct { .. } => {
-                let member = cx.unit.consts.integer(index);
-                let member =
-                    member.map_err(|_| InstError::malformed("the index of a struct member is not a constant"))?;
-                let step = cx.unit.types.step(ty, member)?;
-                address.disp = address.disp.wrapping_add(step.offset as i64);
-                ty = step.ty;
-            }
-            &TypeKind::Array { elem, .. } | &TypeKind::Vector { elem, .. } => {
-                let size = cx.type_info(elem)?.size;
-                address.step(cx, index, size)?;
-                ty = elem;
-            }
-            _ => return Err(InstError::malformed("too many indices: the type that they select has no parts")),
+        let kind = &cx.type_info(ty)?.kind;
+        if let TypeKind::Struct { .. } = kind {
+            let member = cx.unit.consts.integer(index);
+            let member = member.map_err(|_| InstError::malformed("the index of a struct member is not a constant"))?;
+            let step = cx.unit.types.step(ty, member)?;
+            address.disp = address.disp.wrapping_add(step.offset as i64);
+            ty = step.ty;
+        } else if let Some((elem, _)) = kind.elements() {
+            let size = cx.type_info(elem)?.size;
+            address.step(cx, index, size)?;
+            ty = elem;
+        } else {
+            return Err(InstError::malformed("too many indices: the type that they select has no parts"));
         }
     }
     // In constants, the SPIR-V-LLVM translator of LLVM 17 to 19 declares all addresses as pointers to bytes.
@@ -337,22 +335,23 @@ pub(crate) const TRANSLATOR: u32 = 6;
 /// %variable %bytes`, and that of LLVM 19 `PtrAccessChain %variable %bytes` with a result that points to bytes.
 fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
     let generator = cx.unit.module.generator;
-    inst.spec_op
-        && match inst.op() {
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == llvm_backend::GENERATOR => inst.len() == 3,
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain if generator == TRANSLATOR => {
-                let pointee = |ty: Result<u32, InstError>| Some(cx.unit.types.pointer(ty.ok()?).ok()?.1);
-                let base = inst.id(0).and_then(|base| cx.type_of(base));
-                let (from, to) = (pointee(base), pointee(inst.result_type()));
-                let to_bytes =
-                    to.is_some_and(|to| cx.unit.types.value(to).is_ok_and(|ty| ty == Type::scalar(Elem::I8)));
-                inst.len() == 2 && to_bytes && from != to
-            }
-            Op::UntypedPtrAccessChainKHR | Op::UntypedInBoundsPtrAccessChainKHR => {
-                generator == TRANSLATOR && inst.len() == 3
-            }
-            _ => false,
-        }
+    if !inst.spec_op {
+        return false;
+    }
+    if matches!(inst.op(), Op::UntypedPtrAccessChainKHR | Op::UntypedInBoundsPtrAccessChainKHR) {
+        return generator == TRANSLATOR && inst.len() == 3;
+    }
+    if !matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+        return false;
+    }
+    if generator == llvm_backend::GENERATOR {
+        return inst.len() == 3;
+    }
+    let pointee = |ty: Result<u32, InstError>| Some(cx.unit.types.pointer(ty.ok()?).ok()?.1);
+    let base = inst.id(0).and_then(|base| cx.type_of(base));
+    let (from, to) = (pointee(base), pointee(inst.result_type()));
+    let to_bytes = to.is_some_and(|to| cx.unit.types.value(to).is_ok_and(|ty| ty == Type::scalar(Elem::I8)));
+    generator == TRANSLATOR && inst.len() == 2 && to_bytes && from != to
 }
 
 /// An address under construction: `base + index * scale + disp`.

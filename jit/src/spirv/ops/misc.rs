@@ -93,9 +93,11 @@ fn ext_inst(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
         let &Operand::IdRef(word) = operand else {
             return Err(InstError::malformed("an operand has an unknown kind"));
         };
-        args.push(match expected.kind {
-            OperandKind::LiteralInteger | OperandKind::FPRoundingMode => builtins::Operand::Literal(word),
-            _ => builtins::Operand::Value(cx.value(word)?),
+        let is_literal = matches!(expected.kind, OperandKind::LiteralInteger | OperandKind::FPRoundingMode);
+        args.push(if is_literal {
+            builtins::Operand::Literal(word)
+        } else {
+            builtins::Operand::Value(cx.value(word)?)
         });
         if expected.quantifier != OperandQuantifier::ZeroOrMore {
             kind = kinds.next();

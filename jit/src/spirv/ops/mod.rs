@@ -10,7 +10,7 @@ pub(super) mod collective;
 pub(super) mod composite;
 pub(super) mod control;
 pub(super) mod convert;
-mod enqueue;
+pub(super) mod enqueue;
 pub(super) mod group;
 pub(super) mod image;
 mod intel_blocks;
