@@ -1,5 +1,5 @@
-//! Families of instructions outside functions, an enum per family, so that the matches that define types, constants and decorations
-//! are exhaustive. `ops/classes.rs` does the same for the instructions of functions.
+//! Families of instructions outside functions, an enum per family, so that the matches that define types, constants and
+//! decorations are exhaustive. `ops/classes.rs` does the same for the instructions of functions.
 
 #![allow(clippy::enum_variant_names, reason = "instructions have the names of the specification")]
 
@@ -34,7 +34,7 @@ families! {
         TypeFunction TypeOpaque TypeEvent TypeImage TypeSampler TypeSampledImage TypePipe TypeQueue TypePipeStorage TypeReserveId
         TypeDeviceEvent TypeNamedBarrier
     }
-    /// Constants with a value of their own. `OpSpecConstantOp` contains another instruction, and `OpConstantPipeStorage` is memory.
+    /// Constants with a value of their own. `OpSpecConstantOp` contains another instruction; `OpConstantPipeStorage` is memory.
     ConstantInst {
         ConstantTrue ConstantFalse Constant ConstantComposite ConstantNull ConstantSampler Undef SpecConstantTrue SpecConstantFalse
         SpecConstant SpecConstantComposite
