@@ -71,6 +71,30 @@ impl Linear {
         difference.terms.is_empty().then_some(difference.constant)
     }
 
+    /// Two integers of at most 32 bits and a factor: the forms differ by the factor, or a multiple of it, if the integers differ. `None` if
+    /// something else decides by how much they differ.
+    pub(super) fn scaled_difference(&self, other: &Linear) -> Option<(Value, Value, u64)> {
+        let difference = self.clone().plus(other.clone(), -1)?;
+        let [
+            (Atom::Extended { is_signed, bits, sum }, by),
+            (Atom::Extended { is_signed: s, bits: b, sum: less }, minus),
+        ] = difference.terms.as_slice()
+        else {
+            return None;
+        };
+        let alike = difference.constant == 0 && (is_signed, bits) == (s, b) && *by == minus.wrapping_neg();
+        if !alike || *bits > 32 || by.unsigned_abs() > u64::from(u32::MAX) {
+            return None;
+        }
+        let inner = sum.as_ref().clone().plus(less.as_ref().clone(), -1)?.fit(*bits);
+        match inner.terms.as_slice() {
+            &[(Atom::Value(x), 1), (Atom::Value(y), -1)] | &[(Atom::Value(x), -1), (Atom::Value(y), 1)] => {
+                (inner.constant == 0).then_some((x, y, by.unsigned_abs()))
+            }
+            _ => None,
+        }
+    }
+
     /// With the sums under extensions from 32 bits as terms of this one.
     fn unextended(self) -> Option<Linear> {
         let mut whole = Linear::constant(self.constant);

@@ -47,6 +47,7 @@ mod split_loads;
 mod tail_duplication;
 mod trim_loops;
 pub(crate) mod trip_count;
+mod unequal_addresses;
 mod unroll;
 mod unswitch;
 mod util;

@@ -16,6 +16,7 @@ use clift_kir::{Block, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, S
 use rustc_hash::FxHashMap;
 
 use super::memory::{Escapes, Place, Write, plain_access};
+use super::unequal_addresses::UnequalAddresses;
 use super::{Changed, loop_form};
 
 /// The most instructions of a loop that is looked at.
@@ -95,15 +96,19 @@ fn promote(func: &mut Function, escapes: &Escapes, (cfg, dom, loops): (&Cfg, &Do
     let mut found: Vec<Promoted> = found.into_values().filter(|at| at.is_stored).collect();
     found.sort_by_key(|at| at.pointer);
     found.truncate(MAX_PROMOTED);
-    found.retain(|at| is_alone(func, loops, id, at, escapes));
+    let unequal = UnequalAddresses { func, cfg, loops };
+    found.retain(|at| is_alone(&unequal, id, at, escapes));
     for at in &found {
         apply(func, at, preheader, &exits);
     }
 }
 
 /// Whether nothing else in a loop may access what is at an address, or order accesses to it.
-fn is_alone(func: &Function, loops: &LoopForest, id: LoopId, at: &Promoted, escapes: &Escapes) -> bool {
+fn is_alone(unequal: &UnequalAddresses<'_>, id: LoopId, at: &Promoted, escapes: &Escapes) -> bool {
+    let UnequalAddresses { func, loops, .. } = *unequal;
     let place = Place::of_access(func, at.pointer, &at.mem, at.ty);
+    let are_apart =
+        |pointer: Value, ty: Type| unequal.are_apart(id, pointer, at.pointer, ty.bytes().max(at.ty.bytes()));
     let mut insts = loops.get(id).blocks.iter().flat_map(|&block| func.layout.insts(block));
     insts.all(|&inst| {
         let data = func.dfg.inst(inst);
@@ -119,13 +124,15 @@ fn is_alone(func: &Function, loops: &LoopForest, id: LoopId, at: &Promoted, esca
                     && data.op == Opcode::Load
                 {
                     let ty = func.dfg.ty(func.dfg.result(inst));
-                    !Place::of_access(func, data.args[0], mem, ty).may_overlap(&place, escapes)
+                    let apart = !Place::of_access(func, data.args[0], mem, ty).may_overlap(&place, escapes);
+                    apart || are_apart(data.args[0], ty)
                 } else {
                     false
                 }
             }
             Effects::Write if data.op == Opcode::Store => {
-                Write::of(func, inst).is_none_or(|write| !write.may_change(&place, escapes))
+                let may_change = Write::of(func, inst).is_some_and(|write| write.may_change(&place, escapes));
+                !may_change || are_apart(data.args[0], func.dfg.ty(data.args[1]))
             }
             Effects::Write | Effects::ReadWrite | Effects::Convergent => false,
         }

@@ -637,14 +637,20 @@ impl ThroughputModel<'_> {
             return (one, pieces * self.lanes * lane);
         };
         let value = self.normal.func.dfg.single_result(inst).or(self.normal.func.dfg.inst(inst).args.get(1).copied());
-        if !masked && value.is_some_and(|value| self.is_flat(value)) {
-            return (one, self.whole(ty.with_lanes(ty.lanes() * self.lanes as u32)));
-        }
-        let moved = if step > 1 { 1.5 } else { 1.0 };
         let tests = match (masked, write) {
             (false, _) => 1.0,
             (true, false) => 1.3,
             (true, true) => 2.0,
+        };
+        if value.is_some_and(|value| self.is_flat(value)) {
+            return (one, self.whole(ty.with_lanes(ty.lanes() * self.lanes as u32)) * tests);
+        }
+        // A register of one component is put together from `step` registers, two at a time.
+        let moved = match step {
+            0 | 1 => 1.0,
+            2 => 1.5,
+            3 => 2.0,
+            _ => 3.0,
         };
         (one, moved * f64::from(step) * self.registers(ty.elem) * tests)
     }

@@ -64,6 +64,22 @@ fn twice_the_lanes_for_recurrence_bound_loops() {
     assert_eq!(lanes("", CHAIN), Some(32));
 }
 
+/// Most of the loop is the same for all lanes.
+#[test]
+fn twice_the_lanes_for_shared_work() {
+    let shared = "
+    v24: i64 = zext v20
+    v25: ptr(global) = addr scale 4 v1, v24
+    v26: i32 = load align 4 v25
+    v27: i32 = imul v26, v26
+    v28: i32 = xor v27, v26
+    v29: i32 = imul v28, v27
+    v31: i32 = xor v29, v26
+    v32: f32 = bitcast v31
+    v30: f32 = fadd v32, v5";
+    assert_eq!(lanes("", shared), Some(32));
+}
+
 #[test]
 fn no_more_lanes_for_sums_from_memory() {
     let sum = "
@@ -145,15 +161,15 @@ kernel f0 args 24
 
 #[test]
 fn transposed_launches_for_planes_along_x() {
-    assert_eq!(volume([0, 1, 2], Exchange::Z), Some(16));
+    assert_eq!(volume([0, 1, 2], Exchange::Z), Some(32));
     assert_eq!(volume([0, 1, 2], Exchange::Y), None, "contiguous along z");
-    assert_eq!(volume([2, 0, 1], Exchange::Y), Some(16));
+    assert_eq!(volume([2, 0, 1], Exchange::Y), Some(32));
     assert_eq!(volume([2, 1, 0], Exchange::Z), None, "contiguous along x");
 }
 
 #[test]
 fn transposed_launches_for_rows_along_x() {
-    assert_eq!(matrix(0, ""), Some(16));
+    assert_eq!(matrix(0, ""), Some(32));
     assert_eq!(matrix(1, ""), None, "contiguous along x");
     assert_eq!(matrix(0, "v10: i64 = local_linear_id"), None, "an order can be observed");
     assert_eq!(matrix(0, "barrier 0 work_group work_group local"), Some(16));
