@@ -56,6 +56,47 @@ fn packed_structures() -> Case {
     })
 }
 
+/// Triangular loops over a row in memory: the element that a loop adds to is not among those that it reads, or the last of them, or before
+/// them.
+fn triangles() -> Case {
+    const N: usize = 9;
+    let element = |e: usize| spread(33, e) as i32;
+    Case::new(
+        "memory::triangles",
+        "kernel void t(global const int *a, global int *out) {
+            int n = a[get_global_size(0) * 9], r = get_global_id(0);
+            for (int c = 0; c < n; ++c) out[r * n + c] = a[r * n + c];
+            for (int c = 0; c < n; ++c)
+                for (int i = 0; i < c; ++i) out[r * n + c] -= a[r * n + i] * out[r * n + i];
+            for (int c = 0; c < n; ++c)
+                for (int i = 0; i <= c; ++i) out[r * n + c] += 3 * out[r * n + i];
+            for (int c = 0; c < n; ++c)
+                for (int j = c + 1; j < n; ++j) out[r * n + c] ^= 5 * out[r * n + j];
+        }",
+    )
+    .input_n(GLOBAL * N + 1, move |e| if e == GLOBAL * N { N as i32 } else { element(e) })
+    .expect_n(GLOBAL * N, move |e| {
+        let given: [i32; N] = std::array::from_fn(|k| element(e / N * N + k));
+        let mut row = given;
+        for c in 0..N {
+            for i in 0..c {
+                row[c] = row[c].wrapping_sub(given[i].wrapping_mul(row[i]));
+            }
+        }
+        for c in 0..N {
+            for i in 0..=c {
+                row[c] = row[c].wrapping_add(row[i].wrapping_mul(3));
+            }
+        }
+        for c in 0..N {
+            for j in c + 1..N {
+                row[c] ^= row[j].wrapping_mul(5);
+            }
+        }
+        Some(row[e % N])
+    })
+}
+
 /// Vectors at odd addresses, by a `typedef` that says so; and a function with an end that is not reached.
 fn alignment_of_typedefs() -> Case {
     Case::new(
@@ -614,6 +655,7 @@ pub(crate) fn cases() -> Vec<Case> {
         misaligned_source(),
         structures(),
         packed_structures(),
+        triangles(),
         alignment_of_typedefs(),
         narrow_gathers(),
         structure_argument(),

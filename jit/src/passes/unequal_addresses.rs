@@ -50,24 +50,23 @@ impl UnequalAddresses<'_> {
         let passed = |pred: Block| self.passed(counter, pred);
         let preds = self.cfg.preds(header);
         let differs = |&pred: &Block| passed(pred).is_some_and(|value| self.differ_on_edge(pred, header, value, bound));
-        let goes_on = |&pred: &Block| {
+        let goes_on = |pred: Block, promise: WrapFlags| {
             let start = if self.loops.contains(id, pred) { counter } else { bound };
-            passed(pred).is_some_and(|value| self.is_above(value, start))
+            passed(pred).is_some_and(|value| self.is_above(value, start, promise))
         };
-        preds.iter().all(differs) || preds.iter().all(goes_on)
+        let goes_up = |promise: WrapFlags| preds.iter().all(|&pred| goes_on(pred, promise));
+        preds.iter().all(differs) || goes_up(WrapFlags::NO_SIGNED) || goes_up(WrapFlags::NO_UNSIGNED)
     }
 
-    /// Whether a value is a sum of another one and a positive constant, which does not wrap.
-    fn is_above(&self, value: Value, start: Value) -> bool {
+    /// Whether a value is a sum of another one and a positive constant, which does not wrap by this promise.
+    fn is_above(&self, value: Value, start: Value, promise: WrapFlags) -> bool {
         let Some(inst) = self.func.dfg.def_inst(value) else { return false };
         let data = self.func.dfg.inst(inst);
-        let promised = data.imm.wrap();
+        let is_positive = |step: u64| (step << (u64::BITS - self.func.dfg.ty(value).elem.bits())) as i64 > 0;
         data.op == Opcode::Iadd
             && data.args[0] == start
-            && self.func.dfg.as_splat_bits(data.args[1]).is_some_and(|step| {
-                let is_positive = (step << (u64::BITS - self.func.dfg.ty(value).elem.bits())) as i64 > 0;
-                is_positive && (promised.contains(WrapFlags::NO_SIGNED) || promised.contains(WrapFlags::NO_UNSIGNED))
-            })
+            && data.imm.wrap().contains(promise)
+            && self.func.dfg.as_splat_bits(data.args[1]).is_some_and(is_positive)
     }
 
     /// What a block passes to a parameter.
