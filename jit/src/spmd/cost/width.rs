@@ -396,7 +396,7 @@ pub(crate) struct PackCosts {
     lanes: u32,
     /// Of a work-item.
     item: f64,
-    /// The part of `item` in scattered accesses, with the lines that they take.
+    /// What the scattered accesses of packs take for a work-item, with their lines; also where packs are not worth it.
     scattered: f64,
     /// Whether scattered accesses are a large part.
     scatters: bool,
@@ -536,8 +536,8 @@ const NARROW_SHARE: f64 = 3.0;
 /// How much less than proportionally the costs must grow with twice the lanes if only narrow values speak for them.
 const NARROW_WORTHWHILE: f64 = 0.8;
 /// The same if nothing but what the lanes of a pack share speaks for them. Measured: of 71 kernels of one and two dimensions with such
-/// estimates, 18 took less than 0.9 and four more than 1.1 times as long with twice the lanes, on average 0.92; with estimates of 0.7
-/// to 0.8, 49 took 1.07 times as long, and eight small ones of three dimensions 1.06 times.
+/// estimates, 18 took less than 0.9 and four more than 1.1 times as long with twice the lanes, on average 0.93; with estimates of 0.7
+/// to 0.8, 49 took 1.08 times as long, and eight small ones of three dimensions 1.06 times.
 const SHARED_WORTHWHILE: f64 = 0.7;
 /// The highest dimension of kernels over planes.
 const PLANE: u8 = 1;
