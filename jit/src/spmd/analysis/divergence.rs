@@ -450,6 +450,11 @@ impl<'a> Solver<'a> {
             (Opcode::LocalSize | Opcode::EnqueuedLocalSize | Opcode::GlobalOffset, Imm::Dim(0)) if packs_aligned => {
                 LowBits::multiple_of(width.into())
             }
+            // A pack is a sub-group, and all sub-groups of whole packs have the same size. Between packs, the width is not known.
+            (Opcode::MaxSubGroupSize, _) if self.scope == Scope::Pack => LowBits::exact(width.into()).narrowed(32),
+            (Opcode::SubGroupSize, _) if self.scope == Scope::Pack && packs_aligned => {
+                LowBits::exact(width.into()).narrowed(32)
+            }
             _ => LowBits::NONE,
         }
     }

@@ -13,6 +13,7 @@ use clift_kir::{Block, Function, Inst, Opcode, Value};
 use rustc_hash::FxHashMap;
 
 use super::shape::Assumptions;
+use crate::target::machine::MAX_LANES;
 
 /// The numbers `first`, `first + 1`, ... `first + extent`, wrapping in the value's width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -283,7 +284,8 @@ impl<'a> Ranges<'a> {
             Opcode::SubGroupSize | Opcode::SubGroupId | Opcode::NumSubGroups => {
                 self.below(self.assumptions.local_below, mask)
             }
-            Opcode::MaxSubGroupSize | Opcode::EnqueuedNumSubGroups => full,
+            Opcode::MaxSubGroupSize => Range::between(1, u64::from(MAX_LANES), mask),
+            Opcode::EnqueuedNumSubGroups => full,
             Opcode::Icmp | Opcode::Fcmp | Opcode::InSpace | Opcode::Any | Opcode::All | Opcode::MaskBits => full,
             Opcode::PackAny => full,
             Opcode::Undef | Opcode::Arg | Opcode::ArgAddr | Opcode::SlotAddr | Opcode::GlobalAddr | Opcode::Addr => {

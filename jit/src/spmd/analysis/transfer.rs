@@ -203,7 +203,7 @@ impl TransferFunctions<'_> {
                     LaneForm::Varying
                 }
             }
-            Opcode::Zext | Opcode::Sext => self.extension(inst, operands[0]),
+            Opcode::Zext | Opcode::Sext => self.extension(inst, ty, operands[0]),
             Opcode::And | Opcode::Or | Opcode::Xor => self.bitwise(data, ty, operands),
             Opcode::Lshr | Opcode::Ashr => self.shift_right(data, ty, operands),
             Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => self.divide(data, ty, operands),
@@ -283,6 +283,15 @@ impl TransferFunctions<'_> {
         }
     }
 
+    /// The value of a uniform operand all of whose bits are known: a constant, or the size of a sub-group.
+    fn known(&self, value: Value, form: LaneForm) -> Option<u64> {
+        let bits = self.func.dfg.ty(value).elem.bits();
+        self.func.dfg.as_splat_bits(value).or_else(|| {
+            let affine = form.affine().filter(|affine| affine.is_uniform() && affine.low_bits.bits() >= bits)?;
+            Some(affine.low_bits.narrowed(bits).value())
+        })
+    }
+
     /// The constant count of a shift.
     fn count(&self, data: &InstData, bits: u32) -> Option<u32> {
         Some((self.func.dfg.as_splat_bits(data.args[1])? % u64::from(bits)) as u32)
@@ -328,7 +337,7 @@ impl TransferFunctions<'_> {
             || if affine.stride >= 0 { high + reach < 1 << (bits + u32::from(signed)) } else { low >= reach }
     }
 
-    fn extension(&mut self, inst: Inst, operand: LaneForm) -> LaneForm {
+    fn extension(&mut self, inst: Inst, ty: Type, operand: LaneForm) -> LaneForm {
         let data = self.func.dfg.inst(inst);
         let bits = self.func.dfg.ty(data.args[0]).elem.bits();
         if let LaneForm::Offsets(offsets) = operand {
@@ -336,6 +345,12 @@ impl TransferFunctions<'_> {
             return if straight { operand } else { LaneForm::Varying };
         }
         let Some((affine, conditions)) = operand.split() else { return LaneForm::Varying };
+        if let Some(value) = self.known(data.args[0], operand) {
+            let sign = 1 << (bits - 1);
+            let value = if data.op == Opcode::Sext { (value ^ sign).wrapping_sub(sign) } else { value };
+            let low_bits = LowBits::exact(value).narrowed(ty.elem.bits());
+            return LaneForm::new(Affine { low_bits, ..affine }, conditions);
+        }
         if self.does_not_wrap(affine, data.args[0], data.op == Opcode::Sext) {
             return LaneForm::new(affine, conditions);
         }
@@ -535,11 +550,11 @@ impl TransferFunctions<'_> {
         LaneForm::from_offsets(Offsets::new(a.low_bits.narrowed(bits).shifted_right(count), bits, width, by), width)
     }
 
-    /// Division and remainder by constants.
+    /// Division and remainder by known divisors.
     fn divide(&mut self, data: &InstData, ty: Type, operands: &[LaneForm]) -> LaneForm {
         let signed = [Opcode::Sdiv, Opcode::Srem].contains(&data.op);
         let quotient = [Opcode::Udiv, Opcode::Sdiv].contains(&data.op);
-        let (Some(affine), Some(by)) = (operands[0].affine(), self.func.dfg.as_splat_bits(data.args[1])) else {
+        let (Some(affine), Some(by)) = (operands[0].affine(), self.known(data.args[1], operands[1])) else {
             return LaneForm::Varying;
         };
         let sign = ty.elem.mask() ^ ty.elem.mask() >> 1;

@@ -130,6 +130,52 @@ fn shapes_of_straight_code() {
     assert_eq!(a.reason("n"), Reason::None);
 }
 
+const SUB_GROUPS: &str = r#"
+function f0 "k" canonical {
+b0:
+    v0: i64 = local_id 0
+    v1 "x": i32 = itrunc v0
+    v2: i32 = max_sub_group_size
+    v3: i32 = sub_group_size
+    v4 "number": i32 = sdiv v1, v2
+    v5 "first": i32 = imul v4, v2
+    v6 "lane": i32 = srem v1, v2
+    v7 "by_size": i32 = udiv v1, v3
+    v8: i64 = zext v2
+    v9 "wide": i64 = udiv v0, v8
+    v10: i32 = const 1
+    v11: i32 = isub v2, v10
+    v12 "masked": i32 = and v1, v11
+    ret
+}
+kernel f0 args 0
+"#;
+
+/// A work-item's number divided by the size of a sub-group is the same for the whole pack.
+#[test]
+fn divisions_by_the_size_of_a_sub_group() {
+    let a = analyze(SUB_GROUPS, Scope::Pack);
+    for (name, shape) in [
+        ("number", PACK),
+        ("first", PACK),
+        // The first lane's is zero.
+        ("lane", affine(1, 1 << 31)),
+        ("by_size", PACK),
+        ("wide", PACK),
+        ("masked", affine(1, 1 << 31)),
+    ] {
+        assert_eq!(a.shape(name), shape, "{name}");
+    }
+    // Between packs the width is not known, and rows that are not whole packs end in smaller sub-groups.
+    let a = analyze(SUB_GROUPS, Scope::Group);
+    assert_eq!(a.shape("number"), Shape::Varying);
+    let func = a.func();
+    let any = Assumptions { packs_aligned: false, ..WIDE };
+    let divergence = Divergence::new(func, &Cfg::new(func), Scope::Pack, &any);
+    assert_eq!(divergence.shape(a.value("number")), PACK);
+    assert_eq!(divergence.shape(a.value("by_size")), Shape::Varying);
+}
+
 const CONTROL: &str = r#"
 function f0 "k" canonical {
 b0:
