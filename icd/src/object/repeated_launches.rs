@@ -6,7 +6,7 @@
 //! ```text
 //!   Counting ── enough time spent ──> Compiling ── in the background ──> Trial ── launches in turn ──> Settled
 //!                                         ^                                │
-//!                                         └──── with other lanes next ─────┘
+//!                                         └─────── other code next ────────┘
 //! ```
 //!
 //! Launches never wait for such code, and a kernel's codes are compiled one at a time. In a trial, launches get the best code so far and the new one in turn, one at a time; the
@@ -17,6 +17,10 @@
 //! how often branches are taken nor how alike neighbours are. Where the other lanes are clearly faster, all launches with the same
 //! local size get them from then on, until they have code of their own: code without constants is compiled, too.
 //!
+//! Launches that have repeated much longer are also tried with twice and half of the lanes, and as they were given if their dimensions
+//! are exchanged. Estimates are right on average only: of 497 kernels of programs, one in fifteen took less than three quarters of the
+//! time with another number of lanes.
+//!
 //! Both codes compute the same: floating-point arguments stay variables, and kernels that observe sub-groups keep their number
 //! of lanes. Only `-cl-unsafe-math-optimizations` lets sums with a known number of iterations have another order.
 
@@ -25,7 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use clift_include::image::ArgFact;
-use clift_jit::specialize::{LaneChoice, Specialization};
+use clift_jit::specialize::{CodeVariant, Specialization};
 use clift_jit::{DecidingConstants, LaunchConstants};
 use clift_runtime::fault::{ItemWork, KnownMemory, LaunchInfo};
 use clift_runtime::launch::KernelCost;
@@ -44,21 +48,33 @@ const WORTH_COMPILING: u64 = 5;
 const COMPILE_NS: u64 = 15_000;
 /// The least time that launches must have taken, in ns.
 const LEAST_NS: u64 = 10_000_000;
+/// Code that no estimate speaks for is tried after so many times the time, and so many launches: those that try it may be slow.
+const UNLIKELY: u64 = 4;
+const UNLIKELY_LAUNCHES: u32 = 24;
 /// Launches that take less time are not watched, which takes 0.2 µs.
 pub const LEAST_LAUNCH_NS: u64 = 10_000;
 /// Larger kernels get no such code.
 const MAX_INSTRUCTIONS: usize = 20_000;
 /// The most such codes of a kernel that are compiled.
 const MAX_COMPILED: usize = 64;
-/// After so many launches with either code a trial ends with the new code as the slower one if it takes at least so many percent of
-/// the time of the best one. The last entry decides: otherwise the new code is faster.
-const SLOWER: [u64; 4] = [125, 112, 105, 98];
-/// As [`SLOWER`]: the trial ends with the new code as the faster one if it takes at most so many percent.
-const FASTER: [u64; 4] = [50, 75, 90, 98];
+
+/// When a trial ends, by the number of launches with either code.
+#[derive(Debug)]
+struct Limits {
+    /// The new code is the slower one if it takes at least so many percent of the time of the best one. The last entry decides:
+    /// otherwise the new code is the faster one.
+    slower: &'static [u64],
+    /// The new code is the faster one if it takes at most so many percent.
+    faster: &'static [u64],
+}
+
+/// Of code that is likely to be faster.
+const LIKELY_LIMITS: Limits = Limits { slower: &[125, 112, 105, 98], faster: &[50, 75, 90, 98] };
+/// Of code that is not. Short launches take twice the usual time now and then, and must not decide by that.
+const UNLIKELY_LIMITS: Limits =
+    Limits { slower: &[150, 130, 120, 112, 106, 100, 96, 93], faster: &[0, 0, 40, 50, 60, 70, 80, 93] };
 /// Other lanes are clearly faster if they take at most so many percent of the time.
 const CLEARLY_FASTER: u64 = 80;
-/// How many launches with either code a trial has at most.
-const TRIAL_LAUNCHES: u32 = SLOWER.len() as u32;
 /// An integer that changes so often while all else stays the same is a variable.
 const CHANGES: u8 = 8;
 
@@ -66,9 +82,16 @@ const CHANGES: u8 = 8;
 #[derive(Debug)]
 pub struct RepeatedLaunches {
     deciding: DecidingConstants,
-    /// What such code can have, in the order in which it is tried.
-    lanes: SmallVec<[LaneChoice; 2]>,
+    variants: Variants,
     state: Mutex<State>,
+}
+
+/// The codes that launches are tried with, in this order.
+#[derive(Debug)]
+struct Variants {
+    all: SmallVec<[CodeVariant; 4]>,
+    /// How many of them, from the start, are likely to be faster.
+    likely: usize,
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +104,7 @@ struct State {
     /// By integer, how often it has changed alone; [`CHANGES`] if it is a variable.
     changes: SmallVec<[u8; 8]>,
     last: Option<Constants>,
-    /// Code with the rejected lanes for launches without code of their own.
+    /// Code for launches without code of their own.
     general: General,
 }
 
@@ -108,14 +131,14 @@ struct Kind {
     best: Option<Specialization>,
     /// How many codes have been compiled.
     tried: usize,
-    /// Whether the rejected lanes have turned out to be slower.
-    keeps_lanes: bool,
+    /// Whether another variant of the code has turned out to be slower.
+    keeps_usual: bool,
 }
 
 #[derive(Debug)]
 enum Stage {
-    /// They have taken so many ns.
-    Counting(u64),
+    /// Since the last trial, so many have taken so many ns.
+    Counting { launches: u32, nanos: u64 },
     /// Code for them is being compiled.
     Compiling,
     /// That code is compared with the best one so far.
@@ -128,7 +151,8 @@ enum Stage {
 struct Trial {
     /// `None` if it could not be compiled.
     code: Option<Specialization>,
-    lanes: LaneChoice,
+    variant: CodeVariant,
+    limits: &'static Limits,
     /// How many launches have got it.
     launches: u32,
     /// The times of the best code so far.
@@ -175,8 +199,8 @@ pub struct Choice {
 pub struct CodeRequest {
     /// For which launches.
     pub constants: Constants,
-    /// With which lanes.
-    pub lanes: LaneChoice,
+    /// Which code.
+    pub variant: CodeVariant,
     /// Whether it is for all launches with these images and this local size, instead of having constants.
     pub is_general: bool,
 }
@@ -192,9 +216,13 @@ impl RepeatedLaunches {
     /// Watches the launches of a kernel; `None` if other code could gain nothing.
     pub fn watch(deciding: &DecidingConstants) -> Option<Self> {
         let watches = !deciding.is_empty() && deciding.instructions <= MAX_INSTRUCTIONS;
-        let rejected = deciding.rejected_lanes.map(|_| LaneChoice::Rejected);
-        let lanes = deciding.has_constants().then_some(LaneChoice::Usual).into_iter().chain(rejected).collect();
-        watches.then(|| Self { deciding: deciding.clone(), lanes, state: Mutex::default() })
+        let rejected = deciding.rejected_lanes.map(CodeVariant::Lanes);
+        let likely = deciding.has_constants().then_some(CodeVariant::Usual).into_iter().chain(rejected);
+        let mut all: SmallVec<[CodeVariant; 4]> = likely.collect();
+        let likely = all.len();
+        all.extend(deciding.alternatives.iter().copied());
+        let variants = Variants { all, likely };
+        watches.then(|| Self { deciding: deciding.clone(), variants, state: Mutex::default() })
     }
 
     /// The constants of a launch with the argument block `block`.
@@ -219,23 +247,23 @@ impl RepeatedLaunches {
     /// Chooses the code of a launch that takes an estimated `nanos` ns.
     pub fn choose(&self, constants: Constants, nanos: u64) -> Choice {
         let enough = (COMPILE_NS * WORTH_COMPILING * self.deciding.instructions as u64).max(LEAST_NS);
-        self.state.lock().choose(&self.lanes, constants, nanos, enough)
+        self.state.lock().choose(&self.variants, constants, nanos, enough)
     }
 
     /// Takes code for launches that get it in any case. Returns the code that is kept.
     pub fn always(
         &self,
         constants: Constants,
-        compile: impl FnOnce(LaunchConstants, LaneChoice) -> Option<Specialization>,
+        compile: impl FnOnce(LaunchConstants, CodeVariant) -> Option<Specialization>,
     ) -> Option<Specialization> {
+        let &variant = self.variants.all[..self.variants.likely].first()?;
         let known = |state: &State| {
             let kind = state.kinds.iter().find(|kind| kind.constants == constants)?;
             matches!(kind.stage, Stage::Settled).then(|| kind.best.clone())
         };
         let known = known(&self.state.lock());
         known.unwrap_or_else(|| {
-            let lanes = self.lanes.first().copied().unwrap_or(LaneChoice::Usual);
-            let code = compile(self.for_compiler(&constants), lanes);
+            let code = compile(self.for_compiler(&constants), variant);
             let mut state = self.state.lock();
             let at = state.add(constants);
             state.launches += 1;
@@ -254,13 +282,14 @@ impl RepeatedLaunches {
                 state.general = General::Code(Box::new(request.constants.clone()), code);
             }
         } else if let Some(kind) = state.kinds.iter_mut().find(|kind| kind.constants == request.constants) {
-            kind.stage = Stage::Trial(Trial::of(code, request.lanes));
+            let limits = if kind.tried > self.variants.likely { &UNLIKELY_LIMITS } else { &LIKELY_LIMITS };
+            kind.stage = Stage::Trial(Trial::of(code, request.variant, limits));
         }
     }
 }
 
 impl State {
-    fn choose(&mut self, lanes: &[LaneChoice], mut constants: Constants, nanos: u64, enough: u64) -> Choice {
+    fn choose(&mut self, variants: &Variants, mut constants: Constants, nanos: u64, enough: u64) -> Choice {
         self.launches += 1;
         self.find_variables(&constants);
         for (value, &changes) in constants.args.iter_mut().zip(&self.changes) {
@@ -275,9 +304,14 @@ impl State {
         kind.used = self.launches;
         let general = self.general.code_for(kind);
         let asks = match &mut kind.stage {
-            Stage::Counting(spent) => {
+            Stage::Counting { launches, nanos: spent } => {
+                *launches += 1;
                 *spent += nanos;
-                *spent >= enough
+                if kind.tried < variants.likely {
+                    *spent >= enough
+                } else {
+                    *spent >= UNLIKELY * enough && *launches >= UNLIKELY_LAUNCHES
+                }
             }
             Stage::Compiling | Stage::Settled => false,
             Stage::Trial(trial) => match trial.is_faster() {
@@ -285,19 +319,20 @@ impl State {
                 Some(faster) => {
                     tracing::debug!(target: "clift::time", faster, best_ns = trial.best.least(), new_ns = trial.new.least(), "code for repeated launches");
                     let is_clear = faster && trial.percent() <= u128::from(CLEARLY_FASTER);
-                    let other_lanes = trial.lanes == LaneChoice::Rejected;
-                    kind.keeps_lanes |= other_lanes && !faster;
+                    let variant = trial.variant;
+                    let is_other = variant != CodeVariant::Usual;
+                    kind.keeps_usual |= is_other && !faster;
                     if faster {
                         kind.best.clone_from(&trial.code);
                     }
-                    kind.stage = Stage::Settled;
-                    if other_lanes && is_clear && matches!(self.general, General::Unknown) {
+                    kind.stage = if kind.tried < variants.all.len() { Stage::COUNTING } else { Stage::Settled };
+                    if is_other && is_clear && matches!(self.general, General::Unknown) {
                         self.general = General::Requested;
-                        let (constants, lanes) = (kind.constants.clone(), LaneChoice::Rejected);
-                        let compile = Some(Box::new(CodeRequest { constants, lanes, is_general: true }));
+                        let constants = kind.constants.clone();
+                        let compile = Some(Box::new(CodeRequest { constants, variant, is_general: true }));
                         return Choice { code: kind.best.clone(), times: None, compile };
                     }
-                    true
+                    kind.tried < variants.likely
                 }
             },
         };
@@ -305,12 +340,12 @@ impl State {
         if asks
             && !is_busy
             && self.compiled < MAX_COMPILED
-            && let Some(&lanes) = lanes.get(kind.tried)
+            && let Some(&variant) = variants.all.get(kind.tried)
         {
             self.compiled += 1;
             kind.tried += 1;
             kind.stage = Stage::Compiling;
-            compile = Some(Box::new(CodeRequest { constants: kind.constants.clone(), lanes, is_general: false }));
+            compile = Some(Box::new(CodeRequest { constants: kind.constants.clone(), variant, is_general: false }));
         }
         Choice { code: kind.best.clone().or(general), times: None, compile }
     }
@@ -338,7 +373,7 @@ impl State {
 
     /// Adds a kind. Of many, one is forgotten that has not got its code yet, and whose last launch was the longest ago.
     fn add(&mut self, constants: Constants) -> usize {
-        let kind = Kind { constants, used: 0, stage: Stage::Counting(0), best: None, tried: 0, keeps_lanes: false };
+        let kind = Kind { constants, used: 0, stage: Stage::COUNTING, best: None, tried: 0, keeps_usual: false };
         if self.kinds.len() < MAX_KINDS {
             self.kinds.push(kind);
             return self.kinds.len() - 1;
@@ -347,11 +382,16 @@ impl State {
             .kinds
             .iter()
             .enumerate()
-            .min_by_key(|(_, kind)| (!matches!(kind.stage, Stage::Counting(_)), kind.used))
+            .min_by_key(|(_, kind)| (!matches!(kind.stage, Stage::Counting { .. }), kind.used))
             .map_or(0, |(at, _)| at);
         self.kinds[oldest] = kind;
         oldest
     }
+}
+
+impl Stage {
+    /// From now on.
+    const COUNTING: Stage = Stage::Counting { launches: 0, nanos: 0 };
 }
 
 impl General {
@@ -359,20 +399,27 @@ impl General {
     fn code_for(&self, kind: &Kind) -> Option<Specialization> {
         let General::Code(of, code) = self else { return None };
         let suits = of.nd.local_size() == kind.constants.nd.local_size() && of.images == kind.constants.images;
-        (suits && !kind.keeps_lanes).then(|| code.clone())
+        (suits && !kind.keeps_usual).then(|| code.clone())
+    }
+}
+
+impl Limits {
+    /// How many launches with either code a trial has at most.
+    const fn launches(&self) -> u32 {
+        self.slower.len() as u32
     }
 }
 
 impl Trial {
     /// The trial of some code; `None` is slower than any.
-    fn of(code: Option<Specialization>, lanes: LaneChoice) -> Trial {
-        Trial { code, lanes, launches: 0, best: Arc::default(), new: Arc::default() }
+    fn of(code: Option<Specialization>, variant: CodeVariant, limits: &'static Limits) -> Trial {
+        Trial { code, variant, limits, launches: 0, best: Arc::default(), new: Arc::default() }
     }
 
     /// What the next launch gets, if `best` is the best code so far. One launch at a time gets code that may be slow, however many
     /// are enqueued.
     fn next(&mut self, best: Option<&Specialization>) -> Choice {
-        let may_try = self.launches < TRIAL_LAUNCHES && self.new.count() == self.launches;
+        let may_try = self.launches < self.limits.launches() && self.new.count() == self.launches;
         let tries = may_try && self.best.count() >= self.launches;
         self.launches += u32::from(tries);
         let (code, times) = if tries { (self.code.as_ref(), &self.new) } else { (best, &self.best) };
@@ -384,13 +431,13 @@ impl Trial {
         if self.code.is_none() {
             return Some(false);
         }
-        let launches = self.best.count().min(self.new.count()).min(TRIAL_LAUNCHES);
+        let launches = self.best.count().min(self.new.count()).min(self.limits.launches());
         let at = launches.checked_sub(1)? as usize;
         let percent = self.percent();
-        if percent >= u128::from(*SLOWER.get(at)?) {
+        if percent >= u128::from(*self.limits.slower.get(at)?) {
             return Some(false);
         }
-        (percent <= u128::from(*FASTER.get(at)?) || launches == TRIAL_LAUNCHES).then_some(true)
+        (percent <= u128::from(*self.limits.faster.get(at)?) || launches == self.limits.launches()).then_some(true)
     }
 
     /// The time of the new code in percent of that of the best one.
@@ -495,7 +542,7 @@ mod tests {
 
     /// Goes through a trial in which the new code takes `special` ns and the usual one 1000, and returns whether it is used.
     fn try_it(all: &RepeatedLaunches, args: [u32; 2], special: u64) -> bool {
-        for _ in 0..2 * TRIAL_LAUNCHES + 1 {
+        for _ in 0..2 * UNLIKELY_LIMITS.launches() + 1 {
             let choice = launch(all, args);
             assert!(choice.compile.is_none(), "compiled again");
             if let Some(times) = choice.times {
@@ -552,9 +599,9 @@ mod tests {
     #[test]
     fn constants_are_tried_with_the_usual_lanes_first() {
         for rejected in [None, Some(1), Some(16)] {
-            let rejects = rejected.map(|_| LaneChoice::Rejected);
-            let expected: Vec<LaneChoice> = [LaneChoice::Usual].into_iter().chain(rejects).collect();
-            assert_eq!(watched_with(rejected).lanes.as_slice(), expected, "{rejected:?}");
+            let expected: Vec<CodeVariant> =
+                [CodeVariant::Usual].into_iter().chain(rejected.map(CodeVariant::Lanes)).collect();
+            assert_eq!(watched_with(rejected).variants.all.as_slice(), expected, "{rejected:?}");
         }
     }
 
@@ -562,11 +609,11 @@ mod tests {
     fn other_lanes_are_compared_with_the_best_code() {
         let all = watched_with(Some(1));
         let (_, request) = until_compiled(&all, |_| [3, 1]).expect("to be compiled");
-        assert_eq!(request.lanes, LaneChoice::Usual);
+        assert_eq!(request.variant, CodeVariant::Usual);
         all.compiled(&request, Some(code()));
         // The new code is the best one, and the next is asked for.
         let request = next_request(&all, 900);
-        assert_eq!(request.lanes, LaneChoice::Rejected);
+        assert_eq!(request.variant, CodeVariant::Lanes(1));
         assert!(is_special(&launch(&all, [3, 1])));
         all.compiled(&request, None);
         assert!(is_special(&launch(&all, [3, 1])));
@@ -592,17 +639,39 @@ mod tests {
         let (_, request) = until_compiled(&all, |_| [3, 1]).expect("to be compiled");
         all.compiled(&request, None);
         let request = next_request(&all, 900);
-        assert_eq!((request.lanes, request.is_general), (LaneChoice::Rejected, false));
+        assert_eq!((request.variant, request.is_general), (CodeVariant::Lanes(1), false));
         assert!(is_usual(&launch(&all, [4, 1])));
         all.compiled(&request, Some(code()));
         let general = next_request(&all, 400);
-        assert_eq!((general.lanes, general.is_general), (LaneChoice::Rejected, true));
+        assert_eq!((general.variant, general.is_general), (CodeVariant::Lanes(1), true));
         assert!(is_special(&launch(&all, [3, 1])));
         assert!(is_usual(&launch(&all, [4, 1])));
         all.compiled(&general, Some(code()));
         assert!(is_special(&launch(&all, [4, 1])));
         let other = NdRange::new(1, [64, 1, 1], [0; 3], [16, 1, 1]).expect("a geometry");
         assert!(is_usual(&all.choose(all.constants(&other, &[0; 8], &[]), 1000)));
+    }
+
+    /// What nothing speaks for is tried when launches have repeated longer, one code after the other, and the best one stays.
+    #[test]
+    fn neighbouring_lanes_are_tried_late() {
+        let variants = [CodeVariant::Lanes(32), CodeVariant::Lanes(8)];
+        let deciding = DecidingConstants {
+            alternatives: variants.as_slice().into(),
+            instructions: 1,
+            ..DecidingConstants::default()
+        };
+        let all = RepeatedLaunches::watch(&deciding).expect("lanes to try");
+        let (number, request) = until_compiled(&all, |_| [3, 1]).expect("to be compiled");
+        assert_eq!((number, request.variant), (10 * UNLIKELY as u32 - 1, variants[0]));
+        all.compiled(&request, Some(code()));
+        assert!(try_it(&all, [3, 1], 900));
+        let (number, request) = until_compiled(&all, |_| [3, 1]).expect("to be compiled");
+        assert!(number >= UNLIKELY_LAUNCHES);
+        assert_eq!(request.variant, variants[1]);
+        all.compiled(&request, None);
+        assert!(is_special(&launch(&all, [3, 1])), "the first ones stay");
+        assert!(until_compiled(&all, |_| [3, 1]).is_none());
     }
 
     /// However many launches are enqueued, one gets code that may be slow.

@@ -13,14 +13,15 @@ use super::backends::Backends;
 use super::batch::{KernelRequest, compile_kernels};
 use super::kernel;
 use super::observer::{StageObserver, describes_kernels};
-use super::on_demand::{KernelSource, Lanes};
+use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
 use crate::codegen::AcceptedStage;
 use crate::codegen::data::ProgramData;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
 use crate::specialize::{
-    Columns, DecidingConstants, LaunchConstants, LaunchFacts, PacksOfGroups, Specialization, Specializations,
+    CodeVariant, Columns, DecidingConstants, LaunchConstants, LaunchFacts, PacksOfGroups, Specialization,
+    Specializations,
 };
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::report::work;
@@ -103,9 +104,10 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             let mut deciding = std::mem::take(&mut deciding[number]);
             if may_be_specialized(&desc, options) && options.width.is_none() && deciding.instructions > 0 {
                 deciding.rejected_lanes = needs.report.rejected_lanes;
+                let lanes = needs.report.untried_lanes.iter().map(|&lanes| CodeVariant::Lanes(lanes));
+                deciding.alternatives = transposed.map(|_| CodeVariant::AsGiven).into_iter().chain(lanes).collect();
             }
             let promoted = promoted.clone().filter(|_| assumes_separate_args[number] || !deciding.is_empty());
-            let rejected_lanes = deciding.rejected_lanes;
             let is_special = accesses.is_some()
                 || by_groups == PacksOfGroups::Always
                 || transposed.is_some()
@@ -114,7 +116,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
                 || !deciding.is_empty();
             let specializations = is_special.then(|| {
                 let source = accesses.unwrap_or_else(|| module.clone());
-                let lanes = Lanes { usual: needs.resources.width, rejected: rejected_lanes };
+                let lanes = needs.resources.width;
                 let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, lanes);
                 let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
                 Arc::new(Specializations::new(images, usual, by_groups, transposed, columns, deciding, make))

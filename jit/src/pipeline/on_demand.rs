@@ -16,7 +16,7 @@ use crate::builtins::image;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{AcceptedStage, Backend, LazySource, ShortPacks};
 use crate::guard::guarded;
-use crate::specialize::{LaneChoice, LaunchFacts, LaunchForm, Specialization};
+use crate::specialize::{CodeVariant, LaunchFacts, LaunchForm, Specialization};
 use crate::spmd::GroupFunction;
 use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, spmd};
@@ -98,16 +98,6 @@ pub(super) struct KernelSource {
     number: usize,
     data: Arc<ProgramData>,
     options: Options,
-    /// See [`Lanes::rejected`].
-    rejected_lanes: Option<u32>,
-}
-
-/// The lanes of a kernel's packs.
-pub(super) struct Lanes {
-    /// Those of its usual code.
-    pub(super) usual: u32,
-    /// Others that were estimated to be somewhat slower: code for launches that repeat may have them, because it has to prove itself.
-    pub(super) rejected: Option<u32>,
 }
 
 impl KernelSource {
@@ -119,24 +109,26 @@ impl KernelSource {
         number: usize,
         data: Arc<ProgramData>,
         options: &Options,
-        lanes: Lanes,
+        usual_lanes: u32,
     ) -> KernelSource {
         let mut options = Options { dump: Vec::new(), ..options.clone() };
         if spmd::observes_sub_groups(&module.funcs[module.kernels[number].func]) {
             // Answers to earlier queries about sub-groups must stay true.
-            options.width = Some(lanes.usual);
+            options.width = Some(usual_lanes);
         }
-        let rejected_lanes = lanes.rejected.filter(|_| options.width.is_none());
-        KernelSource { name: name.to_owned(), module, promoted, number, data, options, rejected_lanes }
+        KernelSource { name: name.to_owned(), module, promoted, number, data, options }
     }
 
     /// Compiles the kernel for the launches that `facts` describes.
     pub(super) fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
         guarded(PANIC, || {
-            let rejected_lanes = self.rejected_lanes.filter(|_| facts.lanes == LaneChoice::Rejected);
+            let other_lanes = match facts.variant {
+                CodeVariant::Lanes(lanes) if self.options.width.is_none() => Some(lanes),
+                CodeVariant::Usual | CodeVariant::Lanes(_) | CodeVariant::AsGiven => None,
+            };
             let options = Options {
                 single_items: facts.form == LaunchForm::SingleItems,
-                width: self.options.width.or(rejected_lanes.filter(|&lanes| lanes > 1)),
+                width: self.options.width.or(other_lanes.filter(|&lanes| lanes > 1)),
                 ..self.options.clone()
             };
             let mut observer = StageObserver::new(&options, Instant::now());
@@ -179,7 +171,7 @@ impl KernelSource {
                 module.kernels[0] = spmd::transposed_items::kernel(&module.kernels[0], exchange);
             }
             // If the sub-group size matters, the options already require one.
-            let one_lane = (rejected_lanes == Some(1)).then_some("launches that repeat are tried with one lane");
+            let one_lane = (other_lanes == Some(1)).then_some("launches that repeat are tried with one lane");
             let head = KernelRequest { name: &self.name, sub_group_size: None, one_lane };
             let compiled = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
             let (Some(needs), Some(&entry)) = (compiled.needs.first(), compiled.entries.first()) else {

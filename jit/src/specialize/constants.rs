@@ -3,7 +3,9 @@
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::{Function, Imm, Inst, InstData, MemInfo, Opcode, Type, Value};
 use cranelift_entity::EntitySet;
+use smallvec::SmallVec;
 
+use super::CodeVariant;
 use crate::passes::base_and_offset;
 
 /// The place of an integer in the argument block.
@@ -115,6 +117,8 @@ pub struct DecidingConstants {
     pub sizes: bool,
     /// Lanes that were estimated to be somewhat slower than the usual ones: estimates know nothing of the data.
     pub rejected_lanes: Option<u32>,
+    /// How the code could be instead where no estimate says so: what is estimated to be best is not always.
+    pub alternatives: SmallVec<[CodeVariant; 3]>,
     /// The size of the kernel in instructions of the kernel IR.
     pub instructions: usize,
 }
@@ -122,7 +126,7 @@ pub struct DecidingConstants {
 impl DecidingConstants {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        !self.has_constants() && self.rejected_lanes.is_none()
+        !self.has_constants() && self.rejected_lanes.is_none() && self.alternatives.is_empty()
     }
 
     /// Whether any constants decide.

@@ -44,23 +44,25 @@ pub(crate) struct LaunchFacts {
     pub(crate) form: LaunchForm,
     /// What else is constant.
     pub(crate) constants: Option<LaunchConstants>,
-    /// Its lanes.
-    pub(crate) lanes: LaneChoice,
+    /// How its code differs from the usual one.
+    pub(crate) variant: CodeVariant,
 }
 
-/// The lanes of code for launches that repeat.
+/// How code for launches that repeat differs from the usual one, apart from constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LaneChoice {
-    /// As many as the usual code has.
+pub enum CodeVariant {
+    /// Not at all.
     Usual,
-    /// Those that were estimated to be somewhat slower ([`DecidingConstants::rejected_lanes`]).
-    Rejected,
+    /// It has so many lanes.
+    Lanes(u32),
+    /// The dimensions are not exchanged.
+    AsGiven,
 }
 
 impl LaunchFacts {
     fn new(args: ArgFacts<'_>, form: LaunchForm) -> LaunchFacts {
         let images = Facts(args.images.to_vec());
-        LaunchFacts { images, overlap: args.overlap, form, constants: None, lanes: LaneChoice::Usual }
+        LaunchFacts { images, overlap: args.overlap, form, constants: None, variant: CodeVariant::Usual }
     }
 }
 
@@ -323,40 +325,51 @@ impl Specializations {
         &self,
         args: ArgFacts<'_>,
         constants: LaunchConstants,
-        lanes: LaneChoice,
+        variant: CodeVariant,
     ) -> Result<Specialization, BuildError> {
-        let form = self.form_with(&constants, lanes);
-        self.compile(&LaunchFacts { constants: Some(constants), lanes, ..LaunchFacts::new(args, form) })
+        let form = self.form_with(&constants, variant);
+        self.compile(&LaunchFacts { constants: Some(constants), variant, ..LaunchFacts::new(args, form) })
     }
 
     /// As [`Specializations::with_constants`], for all launches with the local size of a given one.
     ///
     /// # Errors
     /// As for [`super::compile`]; the error names the kernel.
-    pub fn with_lanes(
+    pub fn without_constants(
         &self,
         args: ArgFacts<'_>,
         launch: &LaunchConstants,
-        lanes: LaneChoice,
+        variant: CodeVariant,
     ) -> Result<Specialization, BuildError> {
-        let form = self.form_with(launch, lanes);
-        self.compile(&LaunchFacts { lanes, ..LaunchFacts::new(args, form) })
+        let form = self.form_with(launch, variant);
+        self.compile(&LaunchFacts { variant, ..LaunchFacts::new(args, form) })
     }
 
-    /// The form in which a launch with other lanes is executed.
-    fn form_with(&self, launch: &LaunchConstants, lanes: LaneChoice) -> LaunchForm {
+    /// Whether a variant of the code of a launch differs from the usual one.
+    pub fn differs(&self, launch: &LaunchConstants, variant: CodeVariant) -> bool {
+        let usual = self.form_with(launch, CodeVariant::Usual);
+        match variant {
+            CodeVariant::Usual => false,
+            CodeVariant::Lanes(_) => true,
+            // Rows of one work-item are columns in any case.
+            CodeVariant::AsGiven => matches!(usual, LaunchForm::Transposed(_)) && launch.local_size[0] >= SHORT_ROW,
+        }
+    }
+
+    /// The form in which a launch with a variant of the code is executed.
+    fn form_with(&self, launch: &LaunchConstants, variant: CodeVariant) -> LaunchForm {
         let (global, local) = (launch.global_size, launch.local_size);
         let num_groups = std::array::from_fn(|d| global[d].div_ceil(local[d].max(1)));
-        match lanes {
-            LaneChoice::Usual => self.form(local, num_groups),
+        match variant {
+            CodeVariant::Usual => self.form(local, num_groups),
             // Other forms are for packs.
-            LaneChoice::Rejected if self.deciding.rejected_lanes == Some(1) => LaunchForm::AsGiven,
-            LaneChoice::Rejected
+            CodeVariant::Lanes(1) | CodeVariant::AsGiven => LaunchForm::AsGiven,
+            CodeVariant::Lanes(_)
                 if self.by_groups != PacksOfGroups::Never && local == [1; 3] && num_groups[0] >= LEAST_GROUPS =>
             {
                 LaunchForm::SingleItems
             }
-            LaneChoice::Rejected => self.form(local, num_groups),
+            CodeVariant::Lanes(_) => self.form(local, num_groups),
         }
     }
 

@@ -221,6 +221,7 @@ fn make(
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
+    report.untried_lanes = cost::width::other_lanes(func, lanes, options);
     report.rows = rows;
     Ok(GroupFunctions { general, packed: Some(packed), one_row, report, costs })
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use clift_include::image::ArgFact;
 use clift_jit::ArgFacts;
-use clift_jit::specialize::{Specialization, Specializations};
+use clift_jit::specialize::{CodeVariant, Specialization, Specializations};
 use clift_runtime::background;
 use clift_runtime::fault::LaunchInfo;
 use clift_runtime::ndrange::NdRange;
@@ -92,8 +92,8 @@ fn for_repeated(
 ) -> Choice {
     let constants = || repeated.constants(launch.nd, launch.block, launch.images);
     if config().specialize == SpecializeChoice::Always {
-        let compile = |constants, lanes| {
-            background::run(|| specializations.with_constants(launch.facts(), constants, lanes)).ok()
+        let compile = |constants, variant| {
+            background::run(|| specializations.with_constants(launch.facts(), constants, variant)).ok()
         };
         return Choice { code: repeated.always(constants(), compile), ..Choice::default() };
     }
@@ -132,11 +132,14 @@ fn compile(info: &Arc<KernelInfo>, request: CodeRequest) {
         };
         let facts = ArgFacts { images: request.constants.images(), overlap: false };
         let constants = repeated.for_compiler(&request.constants);
-        let code = if request.is_general {
-            specializations.with_lanes(facts, &constants, request.lanes)
+        let variant = request.variant;
+        let code = if variant != CodeVariant::Usual && !specializations.differs(&constants, variant) {
+            None
+        } else if request.is_general {
+            specializations.without_constants(facts, &constants, variant).ok()
         } else {
-            specializations.with_constants(facts, constants, request.lanes)
+            specializations.with_constants(facts, constants, variant).ok()
         };
-        repeated.compiled(&request, code.ok());
+        repeated.compiled(&request, code);
     });
 }

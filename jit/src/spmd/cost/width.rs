@@ -10,6 +10,7 @@ use std::rc::Rc;
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::{Block, Elem, Function, Imm, Inst, InstData, KernelData, Loc, Opcode, Type};
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use super::recurrence;
 use super::register_pressure;
@@ -455,6 +456,21 @@ fn long_rows(func: &Function, lanes: u32) -> bool {
     let insts =
         || func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).map(|&inst| func.dfg.inst(inst));
     lanes <= SQUARE_ROW || !uses_other_dimensions(func) || !insts().any(|data| class(data.op) == Class::Barrier)
+}
+
+/// The most and the fewest lanes of packs that are tried only because launches repeat.
+const MOST_TRIED: u32 = 32;
+const FEWEST_TRIED: u32 = 4;
+
+/// Other numbers of lanes for a kernel with `lanes` lanes, if its results are the same with others.
+pub(crate) fn other_lanes(func: &Function, lanes: u32, options: &Options) -> SmallVec<[u32; 2]> {
+    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
+    let cooperates = insts.any(|&inst| class(func.dfg.inst(inst).op) == Class::Collective);
+    if options.width.is_some() || cooperates || observes_sub_groups(func) {
+        return SmallVec::new();
+    }
+    let tried = if 2 * lanes <= MOST_TRIED { [2 * lanes, lanes / 2] } else { [lanes / 2, lanes / 4] };
+    tried.into_iter().filter(|&lanes| lanes >= FEWEST_TRIED).collect()
 }
 
 /// Whether a kernel has work-item functions of the second or third dimension.

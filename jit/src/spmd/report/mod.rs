@@ -9,6 +9,7 @@ mod text;
 pub mod work;
 
 use clift_kir::{Function, Imm, Loc, Module, Opcode};
+use smallvec::SmallVec;
 
 pub use access::{Access, Cause, Object};
 pub use text::{Remark, ranges};
@@ -27,6 +28,8 @@ pub struct VectorizationReport {
     pub scalar: Option<String>,
     /// Lanes that were estimated to be somewhat slower: those of packs where there is one lane, or one where there are packs.
     pub rejected_lanes: Option<u32>,
+    /// Other lanes that packs may have.
+    pub untried_lanes: SmallVec<[u32; 2]>,
     /// Whether packs are made of neighbouring work-groups, of one work-item each.
     pub groups: bool,
     /// Rows of a work-group whose packs are executed together, if there are several and their number is a multiple of it.
