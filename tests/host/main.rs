@@ -25,6 +25,7 @@ mod pipes;
 mod printf;
 mod programs;
 mod queues;
+mod repeated_launches;
 mod report;
 mod spirv;
 mod stress;
