@@ -26,9 +26,11 @@ pub mod diagnostics;
 pub mod emit;
 pub mod limits;
 pub mod options;
+#[warn(clippy::wildcard_enum_match_arm)]
 pub mod preprocess;
 pub mod semantics;
 pub mod source;
+#[warn(clippy::wildcard_enum_match_arm)]
 pub mod syntax;
 pub mod tree;
 pub mod types;

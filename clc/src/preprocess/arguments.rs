@@ -80,15 +80,19 @@ impl Preprocessor<'_, '_> {
                     start = arguments.tokens.len();
                     continue;
                 }
-                TokenKind::Punct(Punct::LeftParen) => depth += 1,
-                TokenKind::Punct(Punct::RightParen) => depth -= 1,
+                TokenKind::Punct(_) => depth += token.token.kind.nesting(),
                 // To read arguments can leave the macro that a name stands for, which enables it: the name stays what it is.
                 TokenKind::Identifier(name) if !token.is_plain => {
                     if let Entry::Some(id) = self.macros.entry(name) {
                         token.is_plain = self.macros.get(id).is_disabled;
                     }
                 }
-                _ => {}
+                TokenKind::Identifier(_)
+                | TokenKind::Number(_)
+                | TokenKind::Char(_)
+                | TokenKind::String(_)
+                | TokenKind::Pragma(_)
+                | TokenKind::Unknown(_) => {}
             }
             arguments.tokens.push(token);
         }

@@ -155,11 +155,8 @@ impl Preprocessor<'_, '_> {
         let was_silent = std::mem::replace(&mut lexer.is_silent, true);
         let word = lexer.next(&mut sink);
         lexer.is_silent = was_silent;
-        let name = match word.token.kind {
-            TokenKind::Identifier(name) => self.session.names.text(name).to_owned(),
-            _ => String::new(),
-        };
-        Some((word, name))
+        let name = word.token.kind.identifier().map_or("", |name| self.session.names.text(name));
+        Some((word, name.to_owned()))
     }
 
     /// Skips to the end of a directive that ought to be there.

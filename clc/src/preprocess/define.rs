@@ -9,6 +9,11 @@ use super::token::{Punct, TokenKind};
 use crate::diagnostics::Diagnostic;
 use crate::source::{Span, Symbol};
 
+/// The error for a token that is not a name where a macro's name is wanted.
+pub(super) fn not_a_macro_name(kind: TokenKind) -> &'static str {
+    if kind == TokenKind::End { "macro name missing" } else { "macro name must be an identifier" }
+}
+
 impl Preprocessor<'_, '_> {
     /// `#define`
     pub(super) fn define_directive(&mut self) {
@@ -49,11 +54,10 @@ impl Preprocessor<'_, '_> {
     /// The name that a directive wants.
     pub(super) fn macro_name(&mut self) -> Option<PpToken> {
         let name = self.raw();
-        let text = match name.token.kind {
-            TokenKind::End => "macro name missing",
-            TokenKind::Identifier(symbol) if symbol == self.known.defined => "'defined' cannot be used as a macro name",
-            TokenKind::Identifier(_) => return Some(name),
-            _ => "macro name must be an identifier",
+        let text = match name.token.kind.identifier() {
+            Some(symbol) if symbol == self.known.defined => "'defined' cannot be used as a macro name",
+            Some(_) => return Some(name),
+            None => not_a_macro_name(name.token.kind),
         };
         self.session.diagnostics.error(name.token.span, text);
         None
@@ -133,26 +137,31 @@ impl Preprocessor<'_, '_> {
                     names.push(name);
                     ""
                 }
-                _ => "invalid token in macro parameter list",
+                TokenKind::Number(_)
+                | TokenKind::Char(_)
+                | TokenKind::String(_)
+                | TokenKind::Punct(_)
+                | TokenKind::Pragma(_)
+                | TokenKind::Unknown(_) => "invalid token in macro parameter list",
             };
             if !error.is_empty() {
                 self.session.diagnostics.error(token.token.span, error);
                 return None;
             }
             let token = self.raw();
-            match token.token.kind {
-                TokenKind::Punct(Punct::RightParen) => return Some(names),
-                TokenKind::Punct(Punct::Comma) => {}
-                // GNU's named variable arguments.
-                TokenKind::Punct(Punct::Ellipsis) => return self.last_parameter(is_variadic, names),
-                TokenKind::End => {
-                    self.session.diagnostics.error(token.token.span, "missing ')' in macro parameter list");
-                    return None;
-                }
-                _ => {
-                    self.session.diagnostics.error(token.token.span, "expected comma in macro parameter list");
-                    return None;
-                }
+            let kind = token.token.kind;
+            if kind == TokenKind::Punct(Punct::RightParen) {
+                return Some(names);
+            }
+            // GNU's named variable arguments.
+            if kind == TokenKind::Punct(Punct::Ellipsis) {
+                return self.last_parameter(is_variadic, names);
+            }
+            if kind != TokenKind::Punct(Punct::Comma) {
+                let is_end = kind == TokenKind::End;
+                let missing = if is_end { "missing ')'" } else { "expected comma" };
+                self.session.diagnostics.error(token.token.span, format!("{missing} in macro parameter list"));
+                return None;
             }
             if names.len() >= usize::from(u16::MAX) - 1 {
                 self.session.diagnostics.error(token.token.span, "too many macro parameters");
@@ -262,10 +271,7 @@ impl Preprocessor<'_, '_> {
             |token: &PpToken| token.token.kind == TokenKind::Punct(Punct::LeftParen) && !token.token.space_before;
         if tokens.peek().is_some_and(is_open) {
             let names = tokens.by_ref().take_while(|token| token.token.kind != TokenKind::Punct(Punct::RightParen));
-            let names = names.filter_map(|token| match token.token.kind {
-                TokenKind::Identifier(name) => Some(name),
-                _ => None,
-            });
+            let names = names.filter_map(|token| token.token.kind.identifier());
             parameters = Some(names.collect::<Rc<[Symbol]>>());
         }
         let numbered = tokens.map(|mut token| {

@@ -21,15 +21,14 @@ impl Preprocessor<'_, '_> {
         let Some(Stream::File(file)) = self.streams.last_mut() else { return None };
         file.lexer.in_directive = true;
         let word = self.raw();
-        let name = match word.token.kind {
-            TokenKind::End => return None,
-            TokenKind::Number(_) => {
-                self.line_marker(word);
-                return None;
-            }
-            TokenKind::Identifier(name) => self.session.names.text(name).to_owned(),
-            _ => String::new(),
-        };
+        if word.token.kind == TokenKind::End {
+            return None;
+        }
+        if matches!(word.token.kind, TokenKind::Number(_)) {
+            self.line_marker(word);
+            return None;
+        }
+        let name = word.token.kind.identifier().map_or("", |name| self.session.names.text(name)).to_owned();
         match &*name {
             "if" | "ifdef" | "ifndef" | "elif" | "elifdef" | "elifndef" | "else" | "endif" => {
                 self.conditional(&name, word);
@@ -121,24 +120,20 @@ impl Preprocessor<'_, '_> {
     fn line_name(&mut self, line: u32, is_marker: bool) {
         let token = if is_marker { self.raw() } else { self.lex() };
         let mut name = None;
-        match token.token.kind {
-            TokenKind::End => {}
-            TokenKind::String(text) => {
-                let text = self.session.names.text(text);
-                let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
-                name = Some(Arc::from(unescaped(text)));
-                if is_marker {
-                    self.skip_directive();
-                } else {
-                    self.end_directive("line");
-                }
+        if let TokenKind::String(text) = token.token.kind {
+            let text = self.session.names.text(text);
+            let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
+            name = Some(Arc::from(unescaped(text)));
+            if is_marker {
+                self.skip_directive();
+            } else {
+                self.end_directive("line");
             }
-            _ => {
-                let what = if is_marker { "line marker" } else { "#line" };
-                let text = format!("invalid filename for {what} directive");
-                self.session.diagnostics.error(token.token.span, text);
-                return self.skip_directive();
-            }
+        } else if token.token.kind != TokenKind::End {
+            let what = if is_marker { "line marker" } else { "#line" };
+            let text = format!("invalid filename for {what} directive");
+            self.session.diagnostics.error(token.token.span, text);
+            return self.skip_directive();
         }
         let Some(file) = self.file() else { return };
         let (id, at) = (file.lexer.file, file.lexer.at as u32);

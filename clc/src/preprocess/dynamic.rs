@@ -208,15 +208,16 @@ impl Preprocessor<'_, '_> {
         let mut argument = None;
         loop {
             let token = self.raw();
-            match token.token.kind {
-                TokenKind::End => {
-                    self.session.diagnostics.error(span, "unterminated function-like macro invocation");
-                    return Err(token);
-                }
-                TokenKind::Punct(Punct::LeftParen) => depth += 1,
-                TokenKind::Punct(Punct::RightParen) if depth == 0 => break,
-                TokenKind::Punct(Punct::RightParen) => depth -= 1,
-                _ => argument = argument.or(Some(token)),
+            if token.token.kind == TokenKind::End {
+                self.session.diagnostics.error(span, "unterminated function-like macro invocation");
+                return Err(token);
+            }
+            match token.token.kind.nesting() {
+                0 => argument = argument.or(Some(token)),
+                change => depth += change,
+            }
+            if depth < 0 {
+                break;
             }
         }
         let text = match argument.map(|token| token.token.kind) {

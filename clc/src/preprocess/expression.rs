@@ -1,6 +1,7 @@
 //! Conditions of `#if`: integers of 64 bits, signed or unsigned.
 
 use super::Preprocessor;
+use super::define::not_a_macro_name;
 use super::directives::within;
 use super::lexer::PpToken;
 use super::macros::Entry;
@@ -36,26 +37,69 @@ struct Evaluation {
 /// An error was reported.
 struct Reported;
 
-/// Binding strength of a binary operator; `None` for other tokens.
-fn strength(kind: TokenKind) -> Option<u32> {
+/// The binary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+    And,
+    Xor,
+    Or,
+    LogicalAnd,
+    LogicalOr,
+    Comma,
+}
+
+/// What may follow an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Infix {
+    Binary(Operator),
+    Question,
+    /// Ends an operand of another operator, or what is in parentheses.
+    Closing,
+}
+
+/// The punctuators that may follow an operand, with their binding strength.
+const INFIX: [(Punct, Infix, u32); 22] = [
+    (Punct::Percent, Infix::Binary(Operator::Rem), 14),
+    (Punct::Slash, Infix::Binary(Operator::Div), 14),
+    (Punct::Star, Infix::Binary(Operator::Mul), 14),
+    (Punct::Plus, Infix::Binary(Operator::Add), 13),
+    (Punct::Minus, Infix::Binary(Operator::Sub), 13),
+    (Punct::ShiftLeft, Infix::Binary(Operator::Shl), 12),
+    (Punct::ShiftRight, Infix::Binary(Operator::Shr), 12),
+    (Punct::LessEqual, Infix::Binary(Operator::LessEqual), 11),
+    (Punct::Less, Infix::Binary(Operator::Less), 11),
+    (Punct::GreaterEqual, Infix::Binary(Operator::GreaterEqual), 11),
+    (Punct::Greater, Infix::Binary(Operator::Greater), 11),
+    (Punct::BangEqual, Infix::Binary(Operator::NotEqual), 10),
+    (Punct::EqualEqual, Infix::Binary(Operator::Equal), 10),
+    (Punct::Ampersand, Infix::Binary(Operator::And), 9),
+    (Punct::Caret, Infix::Binary(Operator::Xor), 8),
+    (Punct::Pipe, Infix::Binary(Operator::Or), 7),
+    (Punct::AndAnd, Infix::Binary(Operator::LogicalAnd), 6),
+    (Punct::OrOr, Infix::Binary(Operator::LogicalOr), 5),
+    (Punct::Question, Infix::Question, 4),
+    (Punct::Comma, Infix::Binary(Operator::Comma), 3),
+    (Punct::Colon, Infix::Closing, 2),
+    (Punct::RightParen, Infix::Closing, 1),
+];
+
+/// What a token that follows an operand means, and its binding strength; `None` for tokens that may not.
+fn infix(kind: TokenKind) -> Option<(Infix, u32)> {
     let TokenKind::Punct(punct) = kind else { return None };
-    Some(match punct {
-        Punct::Percent | Punct::Slash | Punct::Star => 14,
-        Punct::Plus | Punct::Minus => 13,
-        Punct::ShiftLeft | Punct::ShiftRight => 12,
-        Punct::LessEqual | Punct::Less | Punct::GreaterEqual | Punct::Greater => 11,
-        Punct::BangEqual | Punct::EqualEqual => 10,
-        Punct::Ampersand => 9,
-        Punct::Caret => 8,
-        Punct::Pipe => 7,
-        Punct::AndAnd => 6,
-        Punct::OrOr => 5,
-        Punct::Question => 4,
-        Punct::Comma => 3,
-        Punct::Colon => 2,
-        Punct::RightParen => 1,
-        _ => return None,
-    })
+    INFIX.iter().find(|row| row.0 == punct).map(|row| (row.1, row.2))
 }
 
 impl Preprocessor<'_, '_> {
@@ -150,15 +194,21 @@ impl Preprocessor<'_, '_> {
                 if operator == Punct::Minus && is_live && !value.is_unsigned && value.signed() == i64::MIN {
                     self.session.diagnostics.warning(span, "", "integer overflow in preprocessor expression");
                 }
-                Ok(match operator {
-                    Punct::Minus => Value { bits: value.bits.wrapping_neg(), span, ..value },
-                    Punct::Tilde => Value { bits: !value.bits, span, ..value },
-                    Punct::Bang => Value { bits: u64::from(value.bits == 0), is_unsigned: false, span },
-                    _ => Value { span, ..value },
+                let bits = value.bits;
+                Ok(if operator == Punct::Minus {
+                    Value { bits: bits.wrapping_neg(), span, ..value }
+                } else if operator == Punct::Tilde {
+                    Value { bits: !bits, span, ..value }
+                } else if operator == Punct::Bang {
+                    Value { bits: u64::from(bits == 0), is_unsigned: false, span }
+                } else {
+                    Value { span, ..value }
                 })
             }
             TokenKind::Punct(Punct::RightParen) => self.fail(span, "expected value in expression"),
-            _ => self.fail(span, "invalid token at start of a preprocessor expression"),
+            TokenKind::String(_) | TokenKind::Punct(_) | TokenKind::Pragma(_) | TokenKind::Unknown(_) => {
+                self.fail(span, "invalid token at start of a preprocessor expression")
+            }
         }
     }
 
@@ -174,11 +224,7 @@ impl Preprocessor<'_, '_> {
             token = self.raw();
         }
         let TokenKind::Identifier(name) = token.token.kind else {
-            let text = match token.token.kind {
-                TokenKind::End => "macro name missing",
-                _ => "macro name must be an identifier",
-            };
-            return self.fail(token.token.span, text);
+            return self.fail(token.token.span, not_a_macro_name(token.token.kind));
         };
         let is_defined = matches!(self.entry(name), Entry::Some(_));
         if let Some(open) = open {
@@ -197,7 +243,7 @@ impl Preprocessor<'_, '_> {
         let mut left = left;
         loop {
             let operator = e.next;
-            let Some(power) = strength(operator.token.kind) else {
+            let Some((infix, power)) = infix(operator.token.kind) else {
                 if operator.token.kind == TokenKind::End {
                     return Ok(left);
                 }
@@ -206,34 +252,37 @@ impl Preprocessor<'_, '_> {
                 self.session.diagnostics.report(error);
                 return Err(Reported);
             };
-            let TokenKind::Punct(punct) = operator.token.kind else { return Ok(left) };
             if power < minimum {
                 return Ok(left);
             }
-            let is_right_live = is_live
-                && match punct {
-                    Punct::AndAnd | Punct::Question => left.bits != 0,
-                    Punct::OrOr => left.bits == 0,
-                    _ => true,
-                };
+            let is_skipped = match infix {
+                Infix::Question | Infix::Binary(Operator::LogicalAnd) => left.bits == 0,
+                Infix::Binary(Operator::LogicalOr) => left.bits != 0,
+                Infix::Binary(_) | Infix::Closing => false,
+            };
+            let is_right_live = is_live && !is_skipped;
             e.next = self.lex();
             let mut right = self.value(e, is_right_live)?;
-            if punct == Punct::Question {
-                left = self.choice(e, left, right, operator.token.span, is_live)?;
-                continue;
-            }
+            let binary = match infix {
+                Infix::Binary(binary) => binary,
+                Infix::Question => {
+                    left = self.choice(e, left, right, operator.token.span, is_live)?;
+                    continue;
+                }
+                Infix::Closing => unreachable!("broken invariant: what closes binds less strongly than any operator"),
+            };
             // What binds more strongly belongs to the right side.
             e.depth += 1;
             right = self.binary_above(e, right, power, is_right_live)?;
             e.depth -= 1;
-            left = self.apply(punct, operator.token.span, left, right, is_right_live)?;
+            left = self.apply(binary, operator.token.span, left, right, is_right_live)?;
         }
     }
 
     /// Applies operators that bind more strongly than `power`.
     fn binary_above(&mut self, e: &mut Evaluation, left: Value, power: u32, is_live: bool) -> Result<Value, Reported> {
-        match strength(e.next.token.kind) {
-            Some(next) if next <= power => Ok(left),
+        match infix(e.next.token.kind) {
+            Some((_, next)) if next <= power => Ok(left),
             _ => self.binary(e, left, power + 1, is_live),
         }
     }
@@ -266,10 +315,10 @@ impl Preprocessor<'_, '_> {
     }
 
     /// Applies one operator.
-    fn apply(&mut self, punct: Punct, at: Span, left: Value, right: Value, is_live: bool) -> Result<Value, Reported> {
+    fn apply(&mut self, op: Operator, at: Span, left: Value, right: Value, is_live: bool) -> Result<Value, Reported> {
         let span = left.span.to(right.span);
-        let is_logical = matches!(punct, Punct::AndAnd | Punct::OrOr | Punct::Comma);
-        let is_shift = matches!(punct, Punct::ShiftLeft | Punct::ShiftRight);
+        let is_logical = matches!(op, Operator::LogicalAnd | Operator::LogicalOr | Operator::Comma);
+        let is_shift = matches!(op, Operator::Shl | Operator::Shr);
         let is_unsigned = if is_shift { left.is_unsigned } else { left.is_unsigned || right.is_unsigned };
         if !is_logical && !is_shift && is_unsigned && is_live {
             for (side, value) in [("left", left), ("right", right)] {
@@ -286,32 +335,32 @@ impl Preprocessor<'_, '_> {
         }
         let (a, b) = (left.bits, right.bits);
         let (x, y) = (left.signed(), right.signed());
-        if matches!(punct, Punct::Slash | Punct::Percent) && b == 0 {
+        if matches!(op, Operator::Div | Operator::Rem) && b == 0 {
             if !is_live {
                 return Ok(Value { bits: 0, is_unsigned, span });
             }
-            let what = if punct == Punct::Slash { "division" } else { "remainder" };
+            let what = if op == Operator::Div { "division" } else { "remainder" };
             let error = Diagnostic::error(at, format!("{what} by zero in preprocessor expression"));
             self.session.diagnostics.report(error.range(left.span).range(right.span));
             return Err(Reported);
         }
         let less = if is_unsigned { a < b } else { x < y };
         // The result, and whether it overflowed.
-        let (bits, is_overflow) = match punct {
-            Punct::Star if is_unsigned => (a.wrapping_mul(b), false),
-            Punct::Star => (a.wrapping_mul(b), x.checked_mul(y).is_none()),
-            Punct::Slash if is_unsigned => (a / b, false),
-            Punct::Slash => (x.wrapping_div(y) as u64, x.checked_div(y).is_none()),
-            Punct::Percent if is_unsigned => (a % b, false),
-            Punct::Percent => (x.wrapping_rem(y) as u64, false),
-            Punct::Plus => (a.wrapping_add(b), !is_unsigned && x.checked_add(y).is_none()),
-            Punct::Minus => (a.wrapping_sub(b), !is_unsigned && x.checked_sub(y).is_none()),
-            Punct::ShiftLeft => {
+        let (bits, is_overflow) = match op {
+            Operator::Mul if is_unsigned => (a.wrapping_mul(b), false),
+            Operator::Mul => (a.wrapping_mul(b), x.checked_mul(y).is_none()),
+            Operator::Div if is_unsigned => (a / b, false),
+            Operator::Div => (x.wrapping_div(y) as u64, x.checked_div(y).is_none()),
+            Operator::Rem if is_unsigned => (a % b, false),
+            Operator::Rem => (x.wrapping_rem(y) as u64, false),
+            Operator::Add => (a.wrapping_add(b), !is_unsigned && x.checked_add(y).is_none()),
+            Operator::Sub => (a.wrapping_sub(b), !is_unsigned && x.checked_sub(y).is_none()),
+            Operator::Shl => {
                 let count = if right.is_negative() { 0 } else { b.min(64) as u32 };
                 let bits = a.checked_shl(count).unwrap_or(0);
                 (bits, b >= 64 || (!is_unsigned && (bits as i64).wrapping_shr(count) != x))
             }
-            Punct::ShiftRight => {
+            Operator::Shr => {
                 let count = b.min(63) as u32;
                 let zero = is_unsigned && b >= 64;
                 let bits = if zero {
@@ -323,39 +372,44 @@ impl Preprocessor<'_, '_> {
                 };
                 (bits, b >= 64)
             }
-            Punct::Less => (u64::from(less), false),
-            Punct::LessEqual => (u64::from(less || a == b), false),
-            Punct::Greater => (u64::from(!less && a != b), false),
-            Punct::GreaterEqual => (u64::from(!less), false),
-            Punct::EqualEqual => (u64::from(a == b), false),
-            Punct::BangEqual => (u64::from(a != b), false),
-            Punct::Ampersand => (a & b, false),
-            Punct::Caret => (a ^ b, false),
-            Punct::Pipe => (a | b, false),
-            Punct::AndAnd => (u64::from(a != 0 && b != 0), false),
-            Punct::OrOr => (u64::from(a != 0 || b != 0), false),
-            _ => (b, false),
+            Operator::Less => (u64::from(less), false),
+            Operator::LessEqual => (u64::from(less || a == b), false),
+            Operator::Greater => (u64::from(!less && a != b), false),
+            Operator::GreaterEqual => (u64::from(!less), false),
+            Operator::Equal => (u64::from(a == b), false),
+            Operator::NotEqual => (u64::from(a != b), false),
+            Operator::And => (a & b, false),
+            Operator::Xor => (a ^ b, false),
+            Operator::Or => (a | b, false),
+            Operator::LogicalAnd => (u64::from(a != 0 && b != 0), false),
+            Operator::LogicalOr => (u64::from(a != 0 || b != 0), false),
+            Operator::Comma => (b, false),
         };
         if is_overflow && is_live {
             let warning = Diagnostic::warning(at, "", "integer overflow in preprocessor expression");
             self.session.diagnostics.report(warning.range(left.span).range(right.span));
         }
-        let is_arithmetic = matches!(
-            punct,
-            Punct::Star
-                | Punct::Slash
-                | Punct::Percent
-                | Punct::Plus
-                | Punct::Minus
-                | Punct::ShiftLeft
-                | Punct::ShiftRight
-                | Punct::Ampersand
-                | Punct::Caret
-                | Punct::Pipe
-        );
-        let is_unsigned = match punct {
-            Punct::Comma => right.is_unsigned,
-            _ => is_arithmetic && is_unsigned,
+        // Comparisons and logical operators give a signed number.
+        let is_unsigned = match op {
+            Operator::Mul
+            | Operator::Div
+            | Operator::Rem
+            | Operator::Add
+            | Operator::Sub
+            | Operator::Shl
+            | Operator::Shr
+            | Operator::And
+            | Operator::Xor
+            | Operator::Or => is_unsigned,
+            Operator::Less
+            | Operator::LessEqual
+            | Operator::Greater
+            | Operator::GreaterEqual
+            | Operator::Equal
+            | Operator::NotEqual
+            | Operator::LogicalAnd
+            | Operator::LogicalOr => false,
+            Operator::Comma => right.is_unsigned,
         };
         Ok(Value { bits, is_unsigned, span })
     }

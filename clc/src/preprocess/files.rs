@@ -169,7 +169,7 @@ impl Files {
     fn identity(origin: &Origin) -> Origin {
         match origin {
             Origin::File(path, _) => Origin::File(path.canonicalize().unwrap_or_else(|_| path.clone()), None),
-            other => other.clone(),
+            Origin::Main | Origin::CommandLine | Origin::Header(_) => origin.clone(),
         }
     }
 }

@@ -145,26 +145,28 @@ impl Preprocessor<'_, '_> {
                 let mut name = String::new();
                 loop {
                     let token = self.lex();
-                    match token.token.kind {
-                        TokenKind::Punct(Punct::Greater) => {
-                            let span = first.token.span.to(token.token.span);
-                            return Some(HeaderName { name, is_angled: true, span });
-                        }
-                        TokenKind::End => {
-                            let error = Diagnostic::error(token.token.span, "expected '>'");
-                            self.session.diagnostics.report(error.note(first.token.span, "to match this '<'"));
-                            return None;
-                        }
-                        _ => {
-                            if token.token.space_before && !name.is_empty() {
-                                name.push(' ');
-                            }
-                            name.push_str(&self.spelling(&token));
-                        }
+                    if token.token.kind == TokenKind::Punct(Punct::Greater) {
+                        let span = first.token.span.to(token.token.span);
+                        return Some(HeaderName { name, is_angled: true, span });
                     }
+                    if token.token.kind == TokenKind::End {
+                        let error = Diagnostic::error(token.token.span, "expected '>'");
+                        self.session.diagnostics.report(error.note(first.token.span, "to match this '<'"));
+                        return None;
+                    }
+                    if token.token.space_before && !name.is_empty() {
+                        name.push(' ');
+                    }
+                    name.push_str(&self.spelling(&token));
                 }
             }
-            _ => {
+            TokenKind::Identifier(_)
+            | TokenKind::Number(_)
+            | TokenKind::Char(_)
+            | TokenKind::Punct(_)
+            | TokenKind::Pragma(_)
+            | TokenKind::Unknown(_)
+            | TokenKind::End => {
                 self.session.diagnostics.error(first.token.span, "expected \"FILENAME\" or <FILENAME>");
                 None
             }

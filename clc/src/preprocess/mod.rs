@@ -71,14 +71,9 @@ impl<'a> Session<'a> {
     /// The language version that decides whether the program has a type, constant or function that OpenCL C declares. A program
     /// that enables the extension of atomic types has these types in versions before 2.0, too.
     pub(crate) fn version_of(&self, name: &str) -> Version {
-        match self.options.version {
-            Version::V1_0 | Version::V1_1 | Version::V1_2
-                if self.enables_atomics && ["atomic_", "memory_"].iter().any(|prefix| name.starts_with(prefix)) =>
-            {
-                Version::V3_0
-            }
-            version => version,
-        }
+        let version = self.options.version;
+        let is_atomic = || ["atomic_", "memory_"].iter().any(|prefix| name.starts_with(prefix));
+        if version < Version::V2_0 && self.enables_atomics && is_atomic() { Version::V3_0 } else { version }
     }
 }
 

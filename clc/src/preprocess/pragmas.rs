@@ -466,10 +466,10 @@ impl Preprocessor<'_, '_> {
     /// `#pragma push_macro("name")`
     fn saved_macro(&mut self, rest: &[PpToken], which: &str, span: Span) {
         let text = match rest {
-            [_, text, _, ..] => match text.token.kind {
-                TokenKind::String(text) => self.session.names.text(text).trim_matches('"').to_owned(),
-                _ => String::new(),
-            },
+            [_, text, _, ..] => {
+                let text = text.token.kind.string().map_or("", |text| self.session.names.text(text));
+                text.trim_matches('"').to_owned()
+            }
             _ => String::new(),
         };
         if text.is_empty() {

@@ -112,14 +112,17 @@ impl Preprocessor<'_, '_> {
                     let in_directive = file.lexer.in_directive;
                     let mut sink = Sink { names: &mut self.session.names, diagnostics: &mut self.session.diagnostics };
                     let token = file.lexer.next(&mut sink);
-                    match token.token.kind {
-                        TokenKind::End if !in_directive => self.end_of_file(),
-                        TokenKind::Punct(Punct::Hash) if token.token.line_start && !in_directive => {
-                            if let Some(token) = self.directive(token) {
-                                return token;
-                            }
+                    if !in_directive && token.token.kind == TokenKind::End {
+                        self.end_of_file();
+                    } else if !in_directive
+                        && token.token.line_start
+                        && token.token.kind == TokenKind::Punct(Punct::Hash)
+                    {
+                        if let Some(token) = self.directive(token) {
+                            return token;
                         }
-                        _ => return self.after_nothing(token),
+                    } else {
+                        return self.after_nothing(token);
                     }
                 }
             }

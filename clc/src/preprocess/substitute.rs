@@ -25,7 +25,7 @@ struct Optional {
     /// Number of tokens before it.
     start: usize,
     /// Open parentheses in it.
-    depth: usize,
+    depth: i32,
     /// Whether there are variable arguments.
     is_present: bool,
     /// Whether `#` precedes it, and whether white space precedes that.
@@ -113,11 +113,7 @@ impl Preprocessor<'_, '_> {
                     optional = None;
                     continue;
                 }
-                match token.token.kind {
-                    TokenKind::Punct(Punct::LeftParen) => open.depth += 1,
-                    TokenKind::Punct(Punct::RightParen) => open.depth -= 1,
-                    _ => {}
-                }
+                open.depth += token.token.kind.nesting();
                 if !open.is_present {
                     continue;
                 }

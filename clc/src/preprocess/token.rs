@@ -36,6 +36,23 @@ pub enum TokenKind {
     End,
 }
 
+impl TokenKind {
+    /// The name of an identifier or keyword.
+    pub fn identifier(self) -> Option<Symbol> {
+        if let TokenKind::Identifier(name) = self { Some(name) } else { None }
+    }
+
+    /// The text of a string literal, as spelled.
+    pub fn string(self) -> Option<Symbol> {
+        if let TokenKind::String(text) = self { Some(text) } else { None }
+    }
+
+    /// By how much the token changes the nesting of parentheses.
+    pub fn nesting(self) -> i32 {
+        i32::from(self == TokenKind::Punct(Punct::LeftParen)) - i32::from(self == TokenKind::Punct(Punct::RightParen))
+    }
+}
+
 /// A pragma that later stages obey. Others are reported and dropped by the preprocessor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pragma {

@@ -4,7 +4,7 @@ use super::ast::{Attribute, AttributeArgument, Name};
 use super::keyword::Keyword;
 use super::parser::{Parse, Parser, Tok};
 use super::recovery::Until;
-use crate::preprocess::{Punct, TokenKind};
+use crate::preprocess::Punct;
 use crate::source::Symbol;
 
 impl Parser<'_, '_> {
@@ -64,10 +64,7 @@ impl Parser<'_, '_> {
 
     /// The current token as the name of an attribute: any word, also a keyword.
     fn word(&self) -> Option<Symbol> {
-        match self.raw_kind() {
-            TokenKind::Identifier(symbol) => Some(symbol),
-            _ => None,
-        }
+        self.raw_kind().identifier()
     }
 
     fn attribute(&mut self) -> Parse<Attribute> {

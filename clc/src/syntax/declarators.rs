@@ -95,10 +95,9 @@ impl Parser<'_, '_> {
             if inner.name.is_some() {
                 self.advance();
             } else if naming != Naming::Parameter {
-                return self.fail(match naming {
-                    Naming::Member => "expected member name or ';' after declaration specifiers",
-                    _ => "expected identifier or '('",
-                });
+                let is_member = naming == Naming::Member;
+                let member = "expected member name or ';' after declaration specifiers";
+                return self.fail(if is_member { member } else { "expected identifier or '('" });
             }
         }
         let first = collected.parts.len();
@@ -131,13 +130,15 @@ impl Parser<'_, '_> {
     fn is_group(&mut self, naming: Naming) -> bool {
         match naming {
             Naming::Named | Naming::Member => true,
-            Naming::Abstract | Naming::Parameter => match self.peek() {
-                Tok::Punct(Punct::RightParen | Punct::Ellipsis) => false,
-                Tok::Name(symbol) if naming == Naming::Parameter => !self.meaning(symbol).is_type(),
-                Tok::Keyword(Keyword::Attribute) => !self.is_attributed_type(),
-                Tok::Keyword(Keyword::Register) => false,
-                _ => !self.starts_type_at(1),
-            },
+            Naming::Abstract | Naming::Parameter => {
+                let next = self.peek();
+                if next == Tok::Keyword(Keyword::Attribute) {
+                    return !self.is_attributed_type();
+                }
+                let begins_parameters =
+                    matches!(next, Tok::Punct(Punct::RightParen | Punct::Ellipsis) | Tok::Keyword(Keyword::Register));
+                !begins_parameters && !self.starts_type_at(1)
+            }
         }
     }
 
@@ -145,13 +146,14 @@ impl Parser<'_, '_> {
     fn is_attributed_type(&mut self) -> bool {
         let (mut ahead, mut depth) = (2, 0u32);
         loop {
-            match self.peek_at(ahead) {
-                Tok::Punct(Punct::LeftParen) => depth += 1,
-                Tok::Punct(Punct::RightParen) => depth = depth.saturating_sub(1),
-                Tok::End => return false,
-                _ if depth == 0 => return self.starts_type_at(ahead),
-                _ => {}
+            let tok = self.peek_at(ahead);
+            if tok == Tok::End {
+                return false;
             }
+            if depth == 0 && tok.nesting() == 0 {
+                return self.starts_type_at(ahead);
+            }
+            depth = depth.saturating_add_signed(tok.nesting());
             ahead += 1;
         }
     }

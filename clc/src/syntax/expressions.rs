@@ -61,23 +61,43 @@ fn infix(punct: Punct) -> Option<(u8, Infix)> {
         Punct::Star => binary(13, B::Mul),
         Punct::Slash => binary(13, B::Div),
         Punct::Percent => binary(13, B::Rem),
-        _ => return None,
+        Punct::LeftParen
+        | Punct::RightParen
+        | Punct::LeftBracket
+        | Punct::RightBracket
+        | Punct::LeftBrace
+        | Punct::RightBrace
+        | Punct::Dot
+        | Punct::Arrow
+        | Punct::Increment
+        | Punct::Decrement
+        | Punct::Tilde
+        | Punct::Bang
+        | Punct::Colon
+        | Punct::Semicolon
+        | Punct::Ellipsis
+        | Punct::Hash
+        | Punct::HashHash
+        | Punct::ColonColon
+        | Punct::At => return None,
     })
 }
 
+/// The prefix operators.
+const PREFIX: [(Punct, UnaryOp); 8] = [
+    (Punct::Plus, UnaryOp::Plus),
+    (Punct::Minus, UnaryOp::Minus),
+    (Punct::Tilde, UnaryOp::Not),
+    (Punct::Bang, UnaryOp::LogicalNot),
+    (Punct::Star, UnaryOp::Deref),
+    (Punct::Ampersand, UnaryOp::AddressOf),
+    (Punct::Increment, UnaryOp::PreIncrement),
+    (Punct::Decrement, UnaryOp::PreDecrement),
+];
+
 /// A prefix operator's meaning.
 fn prefix(punct: Punct) -> Option<UnaryOp> {
-    Some(match punct {
-        Punct::Plus => UnaryOp::Plus,
-        Punct::Minus => UnaryOp::Minus,
-        Punct::Tilde => UnaryOp::Not,
-        Punct::Bang => UnaryOp::LogicalNot,
-        Punct::Star => UnaryOp::Deref,
-        Punct::Ampersand => UnaryOp::AddressOf,
-        Punct::Increment => UnaryOp::PreIncrement,
-        Punct::Decrement => UnaryOp::PreDecrement,
-        _ => return None,
-    })
+    PREFIX.iter().find(|row| row.0 == punct).map(|row| row.1)
 }
 
 /// What stands in parentheses.
@@ -87,6 +107,15 @@ pub(super) enum Parenthesized {
     Type(TypeName),
     /// An expression, with its parentheses.
     Expr(Expr),
+}
+
+impl From<Parenthesized> for TypeOrExpr {
+    fn from(inner: Parenthesized) -> Self {
+        match inner {
+            Parenthesized::Type(ty) => TypeOrExpr::Type(ty),
+            Parenthesized::Expr(expr) => TypeOrExpr::Expr(expr),
+        }
+    }
 }
 
 impl Parser<'_, '_> {
@@ -192,7 +221,14 @@ impl Parser<'_, '_> {
             Tok::Keyword(keyword @ (Keyword::Sizeof | Keyword::Alignof | Keyword::VecStep)) => {
                 return self.type_query(keyword);
             }
-            _ => {}
+            Tok::Keyword(_)
+            | Tok::Name(_)
+            | Tok::Number(_)
+            | Tok::Char(_)
+            | Tok::String(_)
+            | Tok::Pragma(_)
+            | Tok::Unknown
+            | Tok::End => {}
         }
         let primary = self.primary()?;
         self.postfix(primary)
@@ -325,6 +361,7 @@ impl Parser<'_, '_> {
             let at = self.span;
             let start = expr.span;
             let Tok::Punct(punct) = self.tok else { return Ok(expr) };
+            #[expect(clippy::wildcard_enum_match_arm, reason = "all other punctuators are behind the expression")]
             let (kind, caret) = match punct {
                 Punct::LeftBracket => {
                     self.advance();

@@ -38,6 +38,13 @@ pub(super) enum Tok {
     End,
 }
 
+impl Tok {
+    /// By how much the token changes the nesting of parentheses.
+    pub(super) fn nesting(self) -> i32 {
+        if let Tok::Punct(punct) = self { TokenKind::Punct(punct).nesting() } else { 0 }
+    }
+}
+
 /// Spellings of keywords that are names in some versions, or unless they are used as keywords.
 #[derive(Debug)]
 struct Spellings {
@@ -159,19 +166,17 @@ impl<'p, 'o> Parser<'p, 'o> {
     fn is_available(&self, keyword: Keyword, symbol: Symbol, at: usize) -> bool {
         let follows = |wanted: TokenKind| self.tokens.get(at + 1).is_some_and(|token| token.kind == wanted);
         let paren = TokenKind::Punct(Punct::LeftParen);
-        match keyword {
-            Keyword::Pipe => self.session.options.version >= Version::V2_0,
-            // Reserved, but used nowhere.
-            Keyword::Uniform | Keyword::Imaginary => false,
-            // Extensions of GNU C whose plain spelling a program may use as a name.
-            Keyword::Typeof if Some(symbol) == self.spellings.type_of => follows(paren),
-            Keyword::Asm if Some(symbol) == self.spellings.asm => {
-                let next = self.tokens.get(at + 1).map(|token| token.kind);
-                let is_volatile = |symbol| Keyword::of(symbol) == Some(Keyword::Volatile);
-                follows(paren) || matches!(next, Some(TokenKind::Identifier(next)) if is_volatile(next))
-            }
-            _ => true,
+        // Extensions of GNU C whose plain spelling a program may use as a name.
+        if Some(symbol) == self.spellings.type_of {
+            return follows(paren);
         }
+        if Some(symbol) == self.spellings.asm {
+            let next = self.tokens.get(at + 1).and_then(|token| token.kind.identifier());
+            return follows(paren) || next.and_then(Keyword::of) == Some(Keyword::Volatile);
+        }
+        // `uniform` and `_Imaginary` are reserved, but used nowhere.
+        let is_reserved = matches!(keyword, Keyword::Uniform | Keyword::Imaginary);
+        !is_reserved && (keyword != Keyword::Pipe || self.session.options.version >= Version::V2_0)
     }
 
     /// The token after the current one.
@@ -220,10 +225,7 @@ impl<'p, 'o> Parser<'p, 'o> {
 
     /// The current token as a name.
     pub(super) fn name(&self) -> Option<Name> {
-        match self.tok {
-            Tok::Name(symbol) => Some(Name { symbol, span: self.span }),
-            _ => None,
-        }
+        if let Tok::Name(symbol) = self.tok { Some(Name { symbol, span: self.span }) } else { None }
     }
 
     /// Takes a name.
@@ -239,10 +241,8 @@ impl<'p, 'o> Parser<'p, 'o> {
 
     /// The pragma of the current token.
     pub(super) fn pragma(&self) -> Option<Pragma> {
-        match self.tok {
-            Tok::Pragma(index) => self.pragmas.get(index as usize).cloned(),
-            _ => None,
-        }
+        let Tok::Pragma(index) = self.tok else { return None };
+        self.pragmas.get(index as usize).cloned()
     }
 
     /// Skips pragmas where they mean nothing.

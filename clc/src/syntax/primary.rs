@@ -7,6 +7,31 @@ use super::parser::{Parse, Parser, Tok};
 use crate::preprocess::Punct;
 use crate::source::Span;
 
+/// Expressions that begin with a keyword and have parentheses with more than one operand.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Generic,
+    Offsetof,
+    TypesCompatible,
+    ChooseExpr,
+    Astype,
+    ConvertVector,
+    ShuffleVector,
+    VaArg,
+}
+
+/// The keywords of these expressions.
+const FORMS: [(Keyword, Form); 8] = [
+    (Keyword::Generic, Form::Generic),
+    (Keyword::BuiltinOffsetof, Form::Offsetof),
+    (Keyword::BuiltinTypesCompatible, Form::TypesCompatible),
+    (Keyword::BuiltinChooseExpr, Form::ChooseExpr),
+    (Keyword::BuiltinAstype, Form::Astype),
+    (Keyword::BuiltinConvertVector, Form::ConvertVector),
+    (Keyword::BuiltinShuffleVector, Form::ShuffleVector),
+    (Keyword::BuiltinVaArg, Form::VaArg),
+];
+
 impl Parser<'_, '_> {
     /// A primary expression.
     pub(super) fn primary(&mut self) -> Parse<Expr> {
@@ -57,10 +82,12 @@ impl Parser<'_, '_> {
         let of = self.nested(|parser| parser.measured(|parser| parser.type_or_unary(keyword)))?;
         self.grow()?;
         let of = Box::new(of);
-        let kind = match keyword {
-            Keyword::Alignof => ExprKind::Alignof(of),
-            Keyword::VecStep => ExprKind::VecStep(of),
-            _ => ExprKind::Sizeof(of),
+        let kind = if keyword == Keyword::Alignof {
+            ExprKind::Alignof(of)
+        } else if keyword == Keyword::VecStep {
+            ExprKind::VecStep(of)
+        } else {
+            ExprKind::Sizeof(of)
         };
         Ok(Expr { kind, span: self.since(start), caret: start })
     }
@@ -69,11 +96,7 @@ impl Parser<'_, '_> {
         let open = self.span;
         if !self.is(Punct::LeftParen) {
             if self.starts_type() {
-                let name = match keyword {
-                    Keyword::Alignof => "_Alignof",
-                    Keyword::VecStep => "vec_step",
-                    _ => "sizeof",
-                };
+                let name = keyword.text();
                 return self.fail(format!("expected parentheses around type name in {name} expression"));
             }
             return Ok(TypeOrExpr::Expr(self.cast()?));
@@ -90,34 +113,23 @@ impl Parser<'_, '_> {
 
     /// What begins with a keyword.
     fn keyword_expression(&mut self, keyword: Keyword, start: Span) -> Parse<Expr> {
-        let is_form = matches!(
-            keyword,
-            Keyword::Generic
-                | Keyword::BuiltinOffsetof
-                | Keyword::BuiltinTypesCompatible
-                | Keyword::BuiltinChooseExpr
-                | Keyword::BuiltinAstype
-                | Keyword::BuiltinConvertVector
-                | Keyword::BuiltinShuffleVector
-                | Keyword::BuiltinVaArg
-        );
-        if !is_form {
+        let Some((_, form)) = FORMS.iter().find(|row| row.0 == keyword) else {
             return self.fail("expected expression");
-        }
+        };
         self.advance();
         let open = self.span;
         self.expect(Punct::LeftParen, "expected '('")?;
-        let parse = |parser: &mut Self| parser.measured(|parser| parser.keyword_form(keyword, start));
+        let parse = |parser: &mut Self| parser.measured(|parser| parser.form(*form, start));
         let kind = self.bracketed(Punct::RightParen, open, parse)?;
         self.grow()?;
         Ok(Expr { kind, span: self.since(start), caret: start })
     }
 
     /// The contents of the parentheses.
-    fn keyword_form(&mut self, keyword: Keyword, start: Span) -> Parse<ExprKind> {
-        match keyword {
-            Keyword::Generic => return self.generic_selection(),
-            Keyword::BuiltinOffsetof => {
+    fn form(&mut self, form: Form, start: Span) -> Parse<ExprKind> {
+        Ok(match form {
+            Form::Generic => self.generic_selection()?,
+            Form::Offsetof => {
                 let ty = self.type_name()?;
                 self.comma()?;
                 let mut designators = vec![Designator::Field(self.expect_name()?)];
@@ -130,36 +142,37 @@ impl Parser<'_, '_> {
                         let index = self.bracketed(Punct::RightBracket, open, Self::expression)?;
                         designators.push(Designator::Index(index, None));
                     } else {
-                        return Ok(ExprKind::Offsetof(Box::new(ty), designators));
+                        break ExprKind::Offsetof(Box::new(ty), designators);
                     }
                 }
             }
-            Keyword::BuiltinTypesCompatible => {
+            Form::TypesCompatible => {
                 let first = self.type_name()?;
                 self.comma()?;
-                return Ok(ExprKind::TypesCompatible(Box::new(first), Box::new(self.type_name()?)));
+                ExprKind::TypesCompatible(Box::new(first), Box::new(self.type_name()?))
             }
-            Keyword::BuiltinShuffleVector => {
-                return Ok(ExprKind::ShuffleVector(self.assignments()?));
+            Form::ShuffleVector => ExprKind::ShuffleVector(self.assignments()?),
+            Form::ChooseExpr => {
+                let condition = self.first_argument()?;
+                let chosen = self.first_argument()?;
+                ExprKind::ChooseExpr(condition, chosen, Box::new(self.assignment()?))
             }
-            _ => {}
-        }
-        let first = Box::new(self.assignment()?);
-        self.comma()?;
-        Ok(match keyword {
-            Keyword::BuiltinChooseExpr => {
-                let second = Box::new(self.assignment()?);
-                self.comma()?;
-                ExprKind::ChooseExpr(first, second, Box::new(self.assignment()?))
-            }
-            Keyword::BuiltinAstype => ExprKind::Astype(first, Box::new(self.type_name()?)),
-            Keyword::BuiltinConvertVector => ExprKind::ConvertVector(first, Box::new(self.type_name()?)),
-            _ => {
+            Form::Astype => ExprKind::Astype(self.first_argument()?, Box::new(self.type_name()?)),
+            Form::ConvertVector => ExprKind::ConvertVector(self.first_argument()?, Box::new(self.type_name()?)),
+            Form::VaArg => {
+                self.first_argument()?;
                 self.type_name()?;
                 self.error(start, "variable arguments are not supported in OpenCL");
                 ExprKind::Error
             }
         })
+    }
+
+    /// An argument and the comma behind it.
+    fn first_argument(&mut self) -> Parse<Box<Expr>> {
+        let argument = Box::new(self.assignment()?);
+        self.comma()?;
+        Ok(argument)
     }
 
     fn comma(&mut self) -> Parse<()> {

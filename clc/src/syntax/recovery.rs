@@ -69,10 +69,12 @@ impl Parser<'_, '_> {
         if self.eat(punct) {
             return Ok(());
         }
-        let opening = match punct {
-            Punct::RightParen => '(',
-            Punct::RightBracket => '[',
-            _ => '{',
+        let opening = if punct == Punct::RightParen {
+            '('
+        } else if punct == Punct::RightBracket {
+            '['
+        } else {
+            '{'
         };
         if self.may_report() {
             let text = format!("expected '{}'", punct.text());
@@ -109,6 +111,7 @@ impl Parser<'_, '_> {
                 continue;
             };
             let outside = parens == 0 && braces == 0;
+            #[expect(clippy::wildcard_enum_match_arm, reason = "all other punctuators are skipped like words")]
             match punct {
                 Punct::LeftParen | Punct::LeftBracket => parens += 1,
                 Punct::RightParen | Punct::RightBracket => {

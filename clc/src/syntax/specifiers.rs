@@ -4,8 +4,7 @@ use super::ast::{
     ArithmeticWord, Attribute, Expr, ExprKind, Name, Qualifiers, Specifiers, Storage, TypeName, TypeOrExpr,
     TypeSpecifier,
 };
-use super::expressions::Parenthesized;
-use super::keyword::Keyword;
+use super::keyword::{Keyword, Qualifier, Specifier};
 use super::names::Meaning;
 use super::parser::{Parse, Parser, Tok};
 use crate::diagnostics::{Diagnostic, similar};
@@ -27,25 +26,6 @@ pub(super) enum Place {
     TypeName,
 }
 
-/// The word of an arithmetic type that a keyword is.
-fn word(keyword: Keyword) -> Option<ArithmeticWord> {
-    Some(match keyword {
-        Keyword::Void => ArithmeticWord::Void,
-        Keyword::Bool => ArithmeticWord::Bool,
-        Keyword::Char => ArithmeticWord::Char,
-        Keyword::Short => ArithmeticWord::Short,
-        Keyword::Int => ArithmeticWord::Int,
-        Keyword::Long => ArithmeticWord::Long,
-        Keyword::Signed => ArithmeticWord::Signed,
-        Keyword::Unsigned => ArithmeticWord::Unsigned,
-        Keyword::Half => ArithmeticWord::Half,
-        Keyword::Float => ArithmeticWord::Float,
-        Keyword::Double => ArithmeticWord::Double,
-        Keyword::Complex => ArithmeticWord::Complex,
-        _ => return None,
-    })
-}
-
 /// The spelling of a word in messages.
 fn word_text(word: ArithmeticWord) -> &'static str {
     match word {
@@ -64,22 +44,6 @@ fn word_text(word: ArithmeticWord) -> &'static str {
     }
 }
 
-/// The storage class or function specifier that a keyword is.
-fn storage(keyword: Keyword) -> Option<(Storage, &'static str)> {
-    Some(match keyword {
-        Keyword::Typedef => (Storage::TYPEDEF, "typedef"),
-        Keyword::Extern => (Storage::EXTERN, "extern"),
-        Keyword::Static => (Storage::STATIC, "static"),
-        Keyword::Auto => (Storage::AUTO, "auto"),
-        Keyword::Register => (Storage::REGISTER, "register"),
-        Keyword::ThreadLocal => (Storage::THREAD, "_Thread_local"),
-        Keyword::Inline => (Storage::INLINE, "inline"),
-        Keyword::Noreturn => (Storage::NORETURN, "_Noreturn"),
-        Keyword::Kernel => (Storage::KERNEL, "__kernel"),
-        _ => return None,
-    })
-}
-
 /// The storage classes, of which a declaration has one.
 const CLASSES: [(Storage, &str); 5] = [
     (Storage::TYPEDEF, "typedef"),
@@ -88,28 +52,6 @@ const CLASSES: [(Storage, &str); 5] = [
     (Storage::AUTO, "auto"),
     (Storage::REGISTER, "register"),
 ];
-
-/// The address space that a keyword is.
-fn space(keyword: Keyword) -> Option<AddressSpace> {
-    Some(match keyword {
-        Keyword::Private => AddressSpace::Private,
-        Keyword::Global => AddressSpace::Global,
-        Keyword::Constant => AddressSpace::Constant,
-        Keyword::Local => AddressSpace::Local,
-        Keyword::GenericSpace => AddressSpace::Generic,
-        _ => return None,
-    })
-}
-
-/// The access qualifier that a keyword is.
-fn access(keyword: Keyword) -> Option<Access> {
-    Some(match keyword {
-        Keyword::ReadOnly => Access::ReadOnly,
-        Keyword::WriteOnly => Access::WriteOnly,
-        Keyword::ReadWrite => Access::ReadWrite,
-        _ => return None,
-    })
-}
 
 /// The spelling of an access qualifier in messages.
 fn access_text(access: Access) -> &'static str {
@@ -122,22 +64,7 @@ fn access_text(access: Access) -> &'static str {
 
 /// Whether a keyword begins or continues the specifiers of a type.
 fn is_type_keyword(keyword: Keyword) -> bool {
-    word(keyword).is_some()
-        || space(keyword).is_some()
-        || access(keyword).is_some()
-        || matches!(
-            keyword,
-            Keyword::Const
-                | Keyword::Volatile
-                | Keyword::Restrict
-                | Keyword::Struct
-                | Keyword::Union
-                | Keyword::Enum
-                | Keyword::Typeof
-                | Keyword::Atomic
-                | Keyword::AutoType
-                | Keyword::Pipe
-        )
+    keyword.specifier().is_some_and(Specifier::is_of_type)
 }
 
 impl Parser<'_, '_> {
@@ -156,18 +83,21 @@ impl Parser<'_, '_> {
         match tok {
             Tok::Keyword(keyword) => is_type_keyword(keyword),
             Tok::Name(symbol) => self.meaning(symbol).is_type(),
-            _ => false,
+            Tok::Punct(_)
+            | Tok::Number(_)
+            | Tok::Char(_)
+            | Tok::String(_)
+            | Tok::Pragma(_)
+            | Tok::Unknown
+            | Tok::End => false,
         }
     }
 
     /// Whether a declaration begins here.
     pub(super) fn starts_declaration(&mut self) -> bool {
-        match self.tok {
-            Tok::Keyword(keyword) => {
-                is_type_keyword(keyword) || storage(keyword).is_some() || keyword == Keyword::Alignas
-            }
-            tok => self.is_type_start(tok),
-        }
+        self.starts_type()
+            || matches!(self.tok, Tok::Keyword(keyword)
+                if matches!(keyword.specifier(), Some(Specifier::Storage(_) | Specifier::Alignas)))
     }
 
     /// No specifiers, at this place.
@@ -214,7 +144,13 @@ impl Parser<'_, '_> {
                 Tok::Punct(Punct::LeftBracket) if self.at_attributes() => {
                     self.attributes(&mut specifiers.attributes)?
                 }
-                _ => break,
+                Tok::Punct(_)
+                | Tok::Number(_)
+                | Tok::Char(_)
+                | Tok::String(_)
+                | Tok::Pragma(_)
+                | Tok::Unknown
+                | Tok::End => break,
             }
         }
         if matches!(specifiers.ty, TypeSpecifier::Missing) {
@@ -227,27 +163,19 @@ impl Parser<'_, '_> {
     /// One specifier. `false` if the keyword is none.
     fn specifier(&mut self, keyword: Keyword, place: Place, specifiers: &mut Specifiers) -> Parse<bool> {
         let at = self.span;
-        if let Some(word) = word(keyword) {
-            self.advance();
-            match &mut specifiers.ty {
-                TypeSpecifier::Words(words) if words.len() < 8 => words.push((word, at)),
-                TypeSpecifier::Missing => specifiers.ty = TypeSpecifier::Words(vec![(word, at)]),
-                other => {
-                    let text = cannot_combine(other);
-                    self.error(at, text);
-                }
+        let Some(specifier) = keyword.specifier() else { return Ok(false) };
+        match specifier {
+            Specifier::Word(word) => {
+                self.advance();
+                self.add_word(word, at, specifiers);
             }
-            return Ok(true);
-        }
-        if let Some((flag, name)) = storage(keyword) {
-            self.advance();
-            self.add_storage(flag, name, at, place, specifiers);
-            return Ok(true);
-        }
-        match keyword {
-            Keyword::Attribute => self.attributes(&mut specifiers.attributes)?,
-            Keyword::Extension => self.advance(),
-            Keyword::Pipe => {
+            Specifier::Storage(flag) => {
+                self.advance();
+                self.add_storage(flag, keyword.text(), at, place, specifiers);
+            }
+            Specifier::Attribute => self.attributes(&mut specifiers.attributes)?,
+            Specifier::Extension => self.advance(),
+            Specifier::Pipe => {
                 if !matches!(specifiers.ty, TypeSpecifier::Missing) {
                     let text = cannot_combine(&specifiers.ty);
                     return self.fail(text);
@@ -255,51 +183,65 @@ impl Parser<'_, '_> {
                 self.advance();
                 specifiers.is_pipe = true;
             }
-            Keyword::Alignas => {
+            Specifier::Alignas => {
                 self.advance();
-                let of = match self.parenthesized()? {
-                    Parenthesized::Type(ty) => TypeOrExpr::Type(ty),
-                    Parenthesized::Expr(expr) => TypeOrExpr::Expr(expr),
-                };
+                let of = self.parenthesized()?.into();
                 specifiers.alignas.push(of);
             }
-            Keyword::Struct | Keyword::Union => {
+            Specifier::Record => {
                 let record = self.nested(Self::record)?;
                 self.set_type(specifiers, TypeSpecifier::Record(Box::new(record)), at);
             }
-            Keyword::Enum => {
+            Specifier::Enum => {
                 let enumeration = self.nested(Self::enumeration)?;
                 self.set_type(specifiers, TypeSpecifier::Enum(Box::new(enumeration)), at);
             }
-            Keyword::Typeof => {
+            Specifier::Typeof => {
                 self.advance();
-                let of = match self.parenthesized()? {
-                    Parenthesized::Type(ty) => TypeOrExpr::Type(ty),
-                    Parenthesized::Expr(expr) => TypeOrExpr::Expr(expr),
-                };
+                let of = self.parenthesized()?.into();
                 self.set_type(specifiers, TypeSpecifier::Typeof(Box::new(of)), at);
             }
-            Keyword::Atomic if self.peek() == Tok::Punct(Punct::LeftParen) => {
+            Specifier::Qualifier(Qualifier::Atomic) if self.peek() == Tok::Punct(Punct::LeftParen) => {
                 self.advance();
                 let open = self.span;
                 self.advance();
                 let ty = self.bracketed(Punct::RightParen, open, Self::type_name)?;
                 self.set_type(specifiers, TypeSpecifier::Atomic(Box::new(ty)), at);
             }
-            Keyword::AutoType => {
+            Specifier::Auto => {
                 self.advance();
                 self.set_type(specifiers, TypeSpecifier::Auto(at), at);
             }
-            _ => return Ok(self.qualifier(keyword, &mut specifiers.qualifiers)),
+            Specifier::Qualifier(_) | Specifier::Space(_) | Specifier::Access(_) => {
+                return Ok(self.qualifier(keyword, &mut specifiers.qualifiers));
+            }
         }
         Ok(true)
     }
 
+    fn add_word(&mut self, word: ArithmeticWord, at: Span, specifiers: &mut Specifiers) {
+        match &mut specifiers.ty {
+            TypeSpecifier::Words(words) if words.len() < 8 => words.push((word, at)),
+            TypeSpecifier::Missing => specifiers.ty = TypeSpecifier::Words(vec![(word, at)]),
+            TypeSpecifier::Words(_)
+            | TypeSpecifier::Name(_)
+            | TypeSpecifier::Record(_)
+            | TypeSpecifier::Enum(_)
+            | TypeSpecifier::Typeof(_)
+            | TypeSpecifier::Atomic(_)
+            | TypeSpecifier::Auto(_) => {
+                let text = cannot_combine(&specifiers.ty);
+                self.error(at, text);
+            }
+        }
+    }
+
     /// Whether a keyword behind `struct { ... }` begins another declaration: a `;` is missing.
     fn starts_next(&mut self, keyword: Keyword) -> bool {
-        word(keyword).is_some()
-            || matches!(keyword, Keyword::Struct | Keyword::Union | Keyword::Enum | Keyword::Kernel)
-            || storage(keyword).is_some() && self.starts_type_at(1)
+        let Some(specifier) = keyword.specifier() else { return false };
+        matches!(specifier, Specifier::Word(_) | Specifier::Record | Specifier::Enum)
+            || specifier == Specifier::Storage(Storage::KERNEL)
+            || matches!(specifier, Specifier::Storage(_)) && self.starts_type_at(1)
     }
 
     fn set_type(&mut self, specifiers: &mut Specifiers, ty: TypeSpecifier, at: Span) {
@@ -342,29 +284,36 @@ impl Parser<'_, '_> {
     /// Takes a qualifier. `false` if the keyword is none.
     pub(super) fn qualifier(&mut self, keyword: Keyword, qualifiers: &mut Qualifiers) -> bool {
         let at = self.span;
-        let (flag, name) = match keyword {
-            Keyword::Const => (&mut qualifiers.is_const, "const"),
-            Keyword::Volatile => (&mut qualifiers.is_volatile, "volatile"),
-            Keyword::Restrict => (&mut qualifiers.is_restrict, "restrict"),
-            Keyword::Atomic => (&mut qualifiers.is_atomic, "_Atomic"),
-            _ => {
-                if let Some(space) = space(keyword) {
-                    self.advance();
-                    self.add_space(space, at, qualifiers);
-                    return true;
-                }
-                let Some(access) = access(keyword) else { return false };
+        let (flag, name) = match keyword.specifier() {
+            Some(Specifier::Qualifier(qualifier)) => match qualifier {
+                Qualifier::Const => (&mut qualifiers.is_const, "const"),
+                Qualifier::Volatile => (&mut qualifiers.is_volatile, "volatile"),
+                Qualifier::Restrict => (&mut qualifiers.is_restrict, "restrict"),
+                Qualifier::Atomic => (&mut qualifiers.is_atomic, "_Atomic"),
+            },
+            Some(Specifier::Space(space)) => {
                 self.advance();
-                match qualifiers.access {
-                    None => qualifiers.access = Some((access, at)),
-                    Some((other, _)) if other == access => {
-                        let text = format!("duplicate '{}' declaration specifier", access_text(access));
-                        self.warning(at, "duplicate-decl-specifier", text);
-                    }
-                    Some(_) => self.error(at, "multiple access qualifiers"),
-                }
+                self.add_space(space, at, qualifiers);
                 return true;
             }
+            Some(Specifier::Access(access)) => {
+                self.advance();
+                self.add_access(access, at, qualifiers);
+                return true;
+            }
+            Some(
+                Specifier::Word(_)
+                | Specifier::Record
+                | Specifier::Enum
+                | Specifier::Typeof
+                | Specifier::Auto
+                | Specifier::Pipe
+                | Specifier::Storage(_)
+                | Specifier::Alignas
+                | Specifier::Attribute
+                | Specifier::Extension,
+            )
+            | None => return false,
         };
         if std::mem::replace(flag, true) && keyword != Keyword::Restrict {
             let text = format!("duplicate '{name}' declaration specifier");
@@ -382,6 +331,17 @@ impl Parser<'_, '_> {
                 self.warning(at, "duplicate-decl-specifier", text);
             }
             Some(_) => self.error(at, "multiple address spaces specified for type"),
+        }
+    }
+
+    fn add_access(&mut self, access: Access, at: Span, qualifiers: &mut Qualifiers) {
+        match qualifiers.access {
+            None => qualifiers.access = Some((access, at)),
+            Some((other, _)) if other == access => {
+                let text = format!("duplicate '{}' declaration specifier", access_text(access));
+                self.warning(at, "duplicate-decl-specifier", text);
+            }
+            Some(_) => self.error(at, "multiple access qualifiers"),
         }
     }
 

@@ -102,11 +102,9 @@ impl Parser<'_, '_> {
 
     /// Whether a label begins here.
     fn is_label(&self) -> bool {
-        match self.tok {
-            Tok::Keyword(Keyword::Case | Keyword::Default) => true,
-            Tok::Name(_) => self.peek() == Tok::Punct(Punct::Colon),
-            _ => false,
-        }
+        let is_name = matches!(self.tok, Tok::Name(_));
+        matches!(self.tok, Tok::Keyword(Keyword::Case | Keyword::Default))
+            || is_name && self.peek() == Tok::Punct(Punct::Colon)
     }
 
     /// Whether a statement begins here, told by a keyword.
@@ -151,6 +149,7 @@ impl Parser<'_, '_> {
             return self.labelled(false);
         }
         let starts_declaration = self.starts_declaration();
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other tokens begin an expression, or nothing")]
         let kind = match self.tok {
             Tok::Pragma(_) => return self.after_pragma(),
             Tok::Punct(Punct::LeftBrace) => StmtKind::Block(self.block()?),
@@ -289,14 +288,15 @@ impl Parser<'_, '_> {
         let mut ahead = 1;
         let mut depth = 0u32;
         loop {
-            match self.peek_at(ahead) {
-                Tok::Punct(Punct::LeftParen) => depth += 1,
-                Tok::Punct(Punct::RightParen) => depth = depth.saturating_sub(1),
-                Tok::Keyword(Keyword::For | Keyword::While | Keyword::Do) if depth == 0 => return Ok(()),
-                Tok::Keyword(Keyword::Attribute) => {}
-                _ if depth > 0 && ahead < 4096 => {}
-                _ => return self.skip_attributes(),
+            let tok = self.peek_at(ahead);
+            if depth == 0 && matches!(tok, Tok::Keyword(Keyword::For | Keyword::While | Keyword::Do)) {
+                return Ok(());
             }
+            let is_inside = depth > 0 && ahead < 4096;
+            if !is_inside && tok.nesting() == 0 && tok != Tok::Keyword(Keyword::Attribute) {
+                return self.skip_attributes();
+            }
+            depth = depth.saturating_add_signed(tok.nesting());
             ahead += 1;
         }
     }
@@ -459,6 +459,7 @@ impl Parser<'_, '_> {
         let is_blank = |text: &str| text.trim_matches('"').trim().is_empty();
         let mut is_empty = !template.is_empty() && template.iter().all(|part| is_blank(self.text(part.symbol)));
         loop {
+            #[expect(clippy::wildcard_enum_match_arm, reason = "all other tokens are behind the operands")]
             match self.tok {
                 // A constraint: what begins with `=` is written, and has no value without an instruction.
                 Tok::String(symbol) => is_empty &= !self.text(symbol).starts_with("\"="),

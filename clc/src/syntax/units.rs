@@ -31,6 +31,7 @@ impl Parser<'_, '_> {
     /// One declaration; `None` for an empty one.
     fn item(&mut self) -> Parse<Option<Item>> {
         let at = self.span;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other tokens begin a declaration, or nothing")]
         match self.tok {
             Tok::Punct(Punct::Semicolon) => {
                 self.advance();

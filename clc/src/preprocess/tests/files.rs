@@ -54,14 +54,8 @@ fn files_of_directories() {
     let mut session = Session::new(&options);
     let result = preprocess(&mut session, b"#include <a.h>\n#if __has_include(\"c.h\")\nyes\n#endif");
     let names = &session.names;
-    let words: Vec<&str> = result
-        .tokens
-        .iter()
-        .filter_map(|token| match token.kind {
-            TokenKind::Identifier(name) => Some(names.text(name)),
-            _ => None,
-        })
-        .collect();
+    let words: Vec<&str> =
+        result.tokens.iter().filter_map(|token| token.kind.identifier().map(|name| names.text(name))).collect();
     // The neighbour comes first for quotes; it is not from a directory of the path, so the next is the first.
     assert_eq!(words, ["a", "b", "c1", "c1", "c2", "c1", "c2", "yes"]);
     assert_eq!(session.diagnostics.list(), []);
