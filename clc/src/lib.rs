@@ -28,11 +28,14 @@ pub mod limits;
 pub mod options;
 #[warn(clippy::wildcard_enum_match_arm)]
 pub mod preprocess;
+#[warn(clippy::wildcard_enum_match_arm)]
 pub mod semantics;
 pub mod source;
 #[warn(clippy::wildcard_enum_match_arm)]
 pub mod syntax;
+#[warn(clippy::wildcard_enum_match_arm)]
 pub mod tree;
+#[warn(clippy::wildcard_enum_match_arm)]
 pub mod types;
 
 mod compile;

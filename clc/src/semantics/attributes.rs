@@ -284,16 +284,15 @@ impl Checker<'_, '_> {
                 return None;
             }
         };
-        match self.module.types.kind(ty) {
-            TypeKind::Vector(..) => Some(ty),
-            TypeKind::Scalar(scalar) if *scalar != Scalar::Bool => Some(ty),
-            TypeKind::Error => None,
-            _ => {
-                let text =
-                    "a non-vector or non-vectorizable scalar type is an invalid argument to attribute 'vec_type_hint'";
-                self.error(attribute.span, text);
-                None
-            }
+        let kind = self.module.types.kind(ty);
+        if matches!(kind, TypeKind::Vector(..) | TypeKind::Scalar(_)) && *kind != TypeKind::Scalar(Scalar::Bool) {
+            return Some(ty);
         }
+        if *kind != TypeKind::Error {
+            let text =
+                "a non-vector or non-vectorizable scalar type is an invalid argument to attribute 'vec_type_hint'";
+            self.error(attribute.span, text);
+        }
+        None
     }
 }

@@ -138,16 +138,15 @@ impl Checker<'_, '_> {
             self.specifiers(&name.specifiers, false)
         };
         let declared = self.declarator(&specified, &name.declarator);
-        match self.module.types.kind(declared.ty.ty) {
-            TypeKind::Function(function) => {
-                let result = function.result;
-                (declared, (!is_missing).then_some(result))
-            }
-            TypeKind::Error => (nothing(self, void), None),
-            _ => {
-                let result = declared.ty.ty;
-                (nothing(self, result), Some(result))
-            }
+        let kind = self.module.types.kind(declared.ty.ty);
+        if let Some(function) = kind.function() {
+            let result = function.result;
+            (declared, (!is_missing).then_some(result))
+        } else if *kind == TypeKind::Error {
+            (nothing(self, void), None)
+        } else {
+            let result = declared.ty.ty;
+            (nothing(self, result), Some(result))
         }
     }
 

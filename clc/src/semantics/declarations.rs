@@ -8,7 +8,7 @@ use crate::preprocess::Pragma;
 use crate::source::{Span, Symbol};
 use crate::syntax::ast::{self, Declaration, Initializer, Item, Name, StaticAssert, Storage, TypeSpecifier};
 use crate::tree::{Constant, Global, GlobalId, Linkage, Local, LocalId};
-use crate::types::{AddressSpace, QualTy, Quals, Scalar, TypeKind};
+use crate::types::{AddressSpace, QualTy, Quals, Scalar, TypeKind, Uses};
 
 /// What is known of a `typedef` besides its type.
 #[derive(Clone, Debug, Default)]
@@ -142,16 +142,18 @@ impl Checker<'_, '_> {
             ty.quals.align = declared.attributes.align;
         }
         // An unnamed record is called by the first name that is given to it.
-        match *self.module.types.kind(ty.ty) {
-            TypeKind::Record(id) if self.module.types.record(id).name.is_none() => {
-                self.module.types.record_mut(id).name = Some(name.symbol);
-                self.untagged.insert(ty.ty);
-            }
-            TypeKind::Enum(id) if self.module.types.enumeration(id).name.is_none() => {
-                self.module.types.enumeration_mut(id).name = Some(name.symbol);
-                self.untagged.insert(ty.ty);
-            }
-            _ => {}
+        let tag = if let TypeKind::Record(id) = *self.module.types.kind(ty.ty) {
+            Some(&mut self.module.types.record_mut(id).name)
+        } else if let TypeKind::Enum(id) = *self.module.types.kind(ty.ty) {
+            Some(&mut self.module.types.enumeration_mut(id).name)
+        } else {
+            None
+        };
+        if let Some(tag) = tag
+            && tag.is_none()
+        {
+            *tag = Some(name.symbol);
+            self.untagged.insert(ty.ty);
         }
         if let Some(previous) = self.scopes.find_here(name.symbol).cloned() {
             match previous.entity {
@@ -169,7 +171,11 @@ impl Checker<'_, '_> {
                     self.report(Diagnostic::error(name.span, text).note(previous.span, "previous definition is here"));
                     return;
                 }
-                _ => {
+                Entity::Local(_)
+                | Entity::Captured(..)
+                | Entity::Global(_)
+                | Entity::Functions(_)
+                | Entity::EnumConstant(..) => {
                     self.different_kind(name, previous.span);
                     return;
                 }
@@ -179,10 +185,13 @@ impl Checker<'_, '_> {
             (TypeKind::Pointer(to), [ast::DeclaratorPart::Pointer(..)]) => {
                 Some(self.spell_specifiers(specifiers, to.ty))
             }
-            (TypeKind::Pointer(to), []) => match &specifiers.ty {
-                TypeSpecifier::Name(of) => self.typedefs.get(&of.symbol).and_then(|info| info.pointee.clone()),
-                _ => Some(self.spell(QualTy::plain(to.ty))),
-            },
+            (TypeKind::Pointer(to), []) => {
+                if let TypeSpecifier::Name(of) = &specifiers.ty {
+                    self.typedefs.get(&of.symbol).and_then(|info| info.pointee.clone())
+                } else {
+                    Some(self.spell(QualTy::plain(to.ty)))
+                }
+            }
             (TypeKind::Pointer(to), _) => Some(self.spell(QualTy::plain(to.ty))),
             _ => None,
         };
@@ -248,22 +257,22 @@ impl Checker<'_, '_> {
     /// Reports types that an object that lives as long as the program cannot have. False if it is one.
     fn check_static_type(&mut self, ty: QualTy, name: Name) -> bool {
         let element = self.element_of_arrays(ty.ty);
-        let text = match self.module.types.kind(element) {
-            TypeKind::Error => return false,
-            TypeKind::Void => "variable has incomplete type 'void'".to_owned(),
-            TypeKind::Image(..) | TypeKind::Pipe(..) => {
-                format!("type {} can only be used as a function parameter in OpenCL", self.describe(ty))
-            }
-            TypeKind::Event | TypeKind::Queue | TypeKind::ClkEvent | TypeKind::ReserveId | TypeKind::NamedBarrier => {
-                format!("the {} type cannot be used to declare a program scope variable", self.describe(ty))
-            }
-            TypeKind::Scalar(Scalar::Half) if !self.has_half() => {
-                format!("declaring variable of type {} is not allowed", self.describe(ty))
-            }
-            TypeKind::Sampler if !ty.quals.is_const && ty.quals.space != AddressSpace::Constant => {
-                "global sampler requires a const or constant address space qualifier".to_owned()
-            }
-            _ => return true,
+        let kind = self.module.types.kind(element);
+        let is_constant = ty.quals.is_const || ty.quals.space == AddressSpace::Constant;
+        let text = if *kind == TypeKind::Error {
+            return false;
+        } else if *kind == TypeKind::Void {
+            "variable has incomplete type 'void'".to_owned()
+        } else if kind.forbids(Uses::VARIABLE) {
+            format!("type {} can only be used as a function parameter in OpenCL", self.describe(ty))
+        } else if kind.forbids(Uses::PROGRAM_SCOPE) {
+            format!("the {} type cannot be used to declare a program scope variable", self.describe(ty))
+        } else if self.is_missing_half(element) {
+            format!("declaring variable of type {} is not allowed", self.describe(ty))
+        } else if *kind == TypeKind::Sampler && !is_constant {
+            "global sampler requires a const or constant address space qualifier".to_owned()
+        } else {
+            return true;
         };
         self.error(name.span, text);
         false
@@ -478,20 +487,18 @@ impl Checker<'_, '_> {
                 continue;
             }
             let (ty, span) = (global.ty, global.span);
-            match *self.module.types.kind(ty.ty) {
-                TypeKind::Array(element, None) if self.module.types.layout(element.ty).is_some() => {
-                    let text = "tentative array definition assumed to have one element";
-                    self.warning(span, "tentative-definition-array", text);
-                    let one = self.module.types.intern(TypeKind::Array(element, Some(1)));
-                    if let Some(global) = self.module.globals.get_mut(index) {
-                        global.ty.ty = one;
-                    }
+            if let TypeKind::Array(element, None) = *self.module.types.kind(ty.ty)
+                && self.module.types.layout(element.ty).is_some()
+            {
+                let text = "tentative array definition assumed to have one element";
+                self.warning(span, "tentative-definition-array", text);
+                let one = self.module.types.intern(TypeKind::Array(element, Some(1)));
+                if let Some(global) = self.module.globals.get_mut(index) {
+                    global.ty.ty = one;
                 }
-                TypeKind::Error => {}
-                _ => {
-                    let text = format!("tentative definition has type {} that is never completed", self.describe(ty));
-                    self.error(span, text);
-                }
+            } else if ty.ty != self.module.types.error() {
+                let text = format!("tentative definition has type {} that is never completed", self.describe(ty));
+                self.error(span, text);
             }
         }
         if !self.session.diagnostics.has_errors() {

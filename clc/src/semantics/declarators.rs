@@ -6,7 +6,7 @@ use super::specifiers::Specified;
 use crate::diagnostics::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::{self, DeclaratorPart, Name};
-use crate::types::{AddressSpace, FunctionType, QualTy, Quals, Ty, TypeKind};
+use crate::types::{AddressSpace, FunctionType, QualTy, Quals, Ty, TypeKind, Uses};
 
 /// A parameter of a function declarator.
 #[derive(Clone, Debug)]
@@ -101,21 +101,21 @@ impl Checker<'_, '_> {
     /// A pointer type. A space that is not written is the default one.
     fn pointer_to(&mut self, to: QualTy, space: Option<(AddressSpace, Span)>, span: Span) -> Ty {
         let mut to = to;
-        match self.module.types.kind(to.ty) {
-            TypeKind::Error => return to.ty,
-            TypeKind::Function(_) => {
-                if !self.session.options.profile.has_extension("__cl_clang_function_pointers") {
-                    self.error(span, "pointers to functions are not allowed");
-                    return self.module.types.error();
-                }
-                return self.module.types.intern(TypeKind::FunctionPointer(to.ty));
-            }
-            TypeKind::Image(..) | TypeKind::Sampler | TypeKind::Pipe(..) => {
-                let text = format!("pointer to type {} is invalid in OpenCL", self.describe(to));
-                self.error(span, text);
+        let kind = self.module.types.kind(to.ty);
+        if *kind == TypeKind::Error {
+            return to.ty;
+        }
+        if matches!(kind, TypeKind::Function(_)) {
+            if !self.session.options.profile.has_extension("__cl_clang_function_pointers") {
+                self.error(span, "pointers to functions are not allowed");
                 return self.module.types.error();
             }
-            _ => {}
+            return self.module.types.intern(TypeKind::FunctionPointer(to.ty));
+        }
+        if kind.forbids(Uses::POINTEE) {
+            let text = format!("pointer to type {} is invalid in OpenCL", self.describe(to));
+            self.error(span, text);
+            return self.module.types.error();
         }
         to.quals.space = match space {
             Some((space, _)) => space,
@@ -133,14 +133,13 @@ impl Checker<'_, '_> {
                  __opencl_c_device_enqueue feature",
             );
         }
-        match self.module.types.kind(to) {
-            TypeKind::Function(_) => self.module.types.intern(TypeKind::BlockPointer(to)),
-            TypeKind::Error => to,
-            _ => {
-                self.error(span, "block pointer to non-function type is invalid");
-                self.module.types.error()
-            }
+        if matches!(self.module.types.kind(to), TypeKind::Function(_)) {
+            return self.module.types.intern(TypeKind::BlockPointer(to));
         }
+        if to != self.module.types.error() {
+            self.error(span, "block pointer to non-function type is invalid");
+        }
+        self.module.types.error()
     }
 
     /// Whether the language has blocks.
@@ -155,20 +154,18 @@ impl Checker<'_, '_> {
             Some(size) => self.array_size(size, name).map(Some),
         };
         let types = &self.module.types;
-        let text = match types.kind(element.ty) {
-            TypeKind::Error => return element,
-            TypeKind::Void => Some("array has incomplete element type 'void'".to_owned()),
-            TypeKind::Function(_) => {
-                let name = name.map_or("type name", |name| self.text(name.symbol));
-                Some(format!("'{name}' declared as array of functions of type {}", self.describe_ty(element.ty)))
-            }
-            TypeKind::Image(..) | TypeKind::Sampler | TypeKind::Pipe(..) | TypeKind::BlockPointer(_) => {
-                Some(format!("array of {} type is invalid in OpenCL", self.describe_ty(element.ty)))
-            }
-            _ if types.layout(element.ty).is_none() => {
-                Some(format!("array has incomplete element type {}", self.describe_ty(element.ty)))
-            }
-            _ => None,
+        let kind = types.kind(element.ty);
+        let text = if *kind == TypeKind::Error {
+            return element;
+        } else if matches!(kind, TypeKind::Function(_)) {
+            let name = name.map_or("type name", |name| self.text(name.symbol));
+            Some(format!("'{name}' declared as array of functions of type {}", self.describe_ty(element.ty)))
+        } else if kind.forbids(Uses::ELEMENT) {
+            Some(format!("array of {} type is invalid in OpenCL", self.describe_ty(element.ty)))
+        } else if types.layout(element.ty).is_none() {
+            Some(format!("array has incomplete element type {}", self.describe_ty(element.ty)))
+        } else {
+            None
         };
         if let Some(text) = text {
             self.error(name.map_or(span, |name| name.span), text);
@@ -236,18 +233,17 @@ impl Checker<'_, '_> {
         outermost: bool,
     ) -> (Ty, Vec<DeclaredParameter>) {
         let mut result_ty = result.ty;
-        let text = match self.module.types.kind(result_ty) {
-            TypeKind::Array(..) => Some(format!("function cannot return array type {}", self.describe_ty(result_ty))),
-            TypeKind::Function(_) => {
-                Some(format!("function cannot return function type {}", self.describe_ty(result_ty)))
-            }
-            TypeKind::Scalar(crate::types::Scalar::Half) if !self.has_half() => {
-                Some("declaring function return value of type 'half' is not allowed ; did you forget * ?".to_owned())
-            }
-            TypeKind::Image(..) | TypeKind::Pipe(..) | TypeKind::Sampler => {
-                Some(format!("declaring function return value of type {} is not allowed", self.describe_ty(result_ty)))
-            }
-            _ => None,
+        let kind = self.module.types.kind(result_ty);
+        let text = if matches!(kind, TypeKind::Array(..)) {
+            Some(format!("function cannot return array type {}", self.describe_ty(result_ty)))
+        } else if matches!(kind, TypeKind::Function(_)) {
+            Some(format!("function cannot return function type {}", self.describe_ty(result_ty)))
+        } else if self.is_missing_half(result_ty) {
+            Some("declaring function return value of type 'half' is not allowed ; did you forget * ?".to_owned())
+        } else if kind.forbids(Uses::RESULT) {
+            Some(format!("declaring function return value of type {} is not allowed", self.describe_ty(result_ty)))
+        } else {
+            None
         };
         if let Some(text) = text {
             self.error(span, text);
@@ -294,36 +290,31 @@ impl Checker<'_, '_> {
         let mut ty = declared.ty;
         let mut space = declared.space;
         let span = declared.span;
-        match self.module.types.kind(ty.ty).clone() {
-            TypeKind::Array(mut element, _) => {
-                // The pointer points where the array lies.
-                element.quals = Quals { space: AddressSpace::Private, align: element.quals.align, ..ty.quals };
-                if let Some((space, _)) = space {
-                    element.quals.space = space;
-                }
-                let mut quals = Quals::default();
-                if let Some(DeclaratorPart::Array { qualifiers, .. }) = parameter.declarator.parts.last() {
-                    quals.is_const = qualifiers.is_const;
-                    quals.is_volatile = qualifiers.is_volatile;
-                    quals.is_restrict = qualifiers.is_restrict;
-                }
-                ty = QualTy { ty: self.module.types.pointer(element), quals };
-                space = None;
+        let kind = self.module.types.kind(ty.ty);
+        if let TypeKind::Array(mut element, _) = *kind {
+            // The pointer points where the array lies.
+            element.quals = Quals { space: AddressSpace::Private, align: element.quals.align, ..ty.quals };
+            if let Some((space, _)) = space {
+                element.quals.space = space;
             }
-            TypeKind::Function(_) => {
-                ty = QualTy::plain(self.pointer_to(ty, None, span));
+            let mut quals = Quals::default();
+            if let Some(DeclaratorPart::Array { qualifiers, .. }) = parameter.declarator.parts.last() {
+                quals.is_const = qualifiers.is_const;
+                quals.is_volatile = qualifiers.is_volatile;
+                quals.is_restrict = qualifiers.is_restrict;
             }
-            TypeKind::Void => {
-                self.error(span, "argument may not have 'void' type");
-                ty = QualTy::plain(self.module.types.error());
-            }
-            TypeKind::Scalar(crate::types::Scalar::Half) if !self.has_half() => {
-                self.error(
-                    span,
-                    "declaring function parameter of type '__private half' is not allowed; did you forget * ?",
-                );
-            }
-            _ => {}
+            ty = QualTy { ty: self.module.types.pointer(element), quals };
+            space = None;
+        } else if matches!(kind, TypeKind::Function(_)) {
+            ty = QualTy::plain(self.pointer_to(ty, None, span));
+        } else if *kind == TypeKind::Void {
+            self.error(span, "argument may not have 'void' type");
+            ty = QualTy::plain(self.module.types.error());
+        } else if self.is_missing_half(ty.ty) {
+            self.error(
+                span,
+                "declaring function parameter of type '__private half' is not allowed; did you forget * ?",
+            );
         }
         if let Some((written, at)) = space
             && written != AddressSpace::Private

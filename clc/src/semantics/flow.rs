@@ -7,11 +7,9 @@ use crate::tree::{Expr, ExprKind, FunctionId, Stmt, StmtKind};
 pub(super) fn falls_through(statements: &[Stmt], is_noreturn: &dyn Fn(FunctionId) -> bool) -> bool {
     let mut reachable = true;
     for statement in statements {
-        reachable = match &statement.kind {
-            StmtKind::Label(_) => true,
-            _ if !reachable && !has_label(statement) => false,
-            kind => passes(kind, is_noreturn),
-        };
+        let is_entered = reachable || has_label(statement);
+        let is_label = matches!(statement.kind, StmtKind::Label(_));
+        reachable = is_label || is_entered && passes(&statement.kind, is_noreturn);
     }
     reachable
 }
@@ -45,11 +43,8 @@ fn passes(kind: &StmtKind, is_noreturn: &dyn Fn(FunctionId) -> bool) -> bool {
 
 /// Whether an expression is a call of a function that does not return.
 fn never_returns(expr: &Expr, is_noreturn: &dyn Fn(FunctionId) -> bool) -> bool {
-    match &expr.kind {
-        ExprKind::Call(id, _) => is_noreturn(*id),
-        ExprKind::Builtin(lowering, _) => *lowering == Lowering::Unreachable,
-        _ => false,
-    }
+    matches!(&expr.kind, ExprKind::Call(id, _) if is_noreturn(*id))
+        || matches!(&expr.kind, ExprKind::Builtin(Lowering::Unreachable, _))
 }
 
 /// Whether any statement, at any depth, fulfils a condition; loops and switches are entered if `deep`.

@@ -29,10 +29,7 @@ impl Checker<'_, '_> {
     /// The type of a function.
     pub(crate) fn function_type(&self, id: FunctionId) -> Option<&FunctionType> {
         let info = self.functions.get(id.0 as usize)?;
-        match self.module.types.kind(info.ty) {
-            TypeKind::Function(function) => Some(function),
-            _ => None,
-        }
+        self.module.types.kind(info.ty).function()
     }
 
     /// Declares a function, or finds it if it was declared before.
@@ -124,10 +121,7 @@ impl Checker<'_, '_> {
 
     /// The function of a name that a declaration declares again.
     fn redeclared(&self, list: &[FunctionId], declared: &Declared, overloadable: bool) -> Option<FunctionId> {
-        let parameters = match self.module.types.kind(declared.ty.ty) {
-            TypeKind::Function(function) => &function.parameters,
-            _ => return None,
-        };
+        let parameters = &self.module.types.kind(declared.ty.ty).function()?.parameters;
         list.iter().copied().find(|id| {
             let Some(info) = self.functions.get(id.0 as usize) else { return false };
             if !overloadable && !info.is_overloadable {
@@ -159,10 +153,8 @@ impl Checker<'_, '_> {
             self.report(error.note(span, "previous definition is here"));
             return false;
         }
-        let own_result = match self.module.types.kind(declared.ty.ty) {
-            TypeKind::Function(function) => function.result,
-            _ => return false,
-        };
+        let Some(function) = self.module.types.kind(declared.ty.ty).function() else { return false };
+        let own_result = function.result;
         if !self.is_compatible(own_result, result) {
             let error = Diagnostic::error(name.span, format!("conflicting types for '{text}'"));
             self.report(error.note(span, previous));
@@ -209,10 +201,8 @@ impl Checker<'_, '_> {
         } else {
             Linkage::External
         };
-        let result = match self.module.types.kind(declared.ty.ty) {
-            TypeKind::Function(function) => function.result,
-            _ => self.module.types.error(),
-        };
+        let function = self.module.types.kind(declared.ty.ty).function();
+        let result = function.map_or(self.module.types.error(), |function| function.result);
         let locals = self.parameter_locals(declared);
         let function = Function {
             name: name.symbol,
@@ -270,14 +260,13 @@ impl Checker<'_, '_> {
             self.error(name.span, "function definition declared 'typedef'");
             return;
         }
-        let result = match self.module.types.kind(declared.ty.ty) {
-            TypeKind::Function(function) => function.result,
-            TypeKind::Error => return,
-            _ => {
+        let Some(function) = self.module.types.kind(declared.ty.ty).function() else {
+            if declared.ty.ty != self.module.types.error() {
                 self.error(name.span, "expected function body after function declarator");
-                return;
             }
+            return;
         };
+        let result = function.result;
         if !matches!(definition.declarator.parts.last(), Some(ast::DeclaratorPart::Function(_))) {
             self.error(name.span, "function definition has no parameter list");
             return;

@@ -98,10 +98,7 @@ impl Checker<'_, '_> {
         if *self.module.types.kind(value.ty) == TypeKind::Error {
             return None;
         }
-        let target = match *self.module.types.kind(ty) {
-            TypeKind::Atomic(of) => of,
-            _ => ty,
-        };
+        let target = self.module.types.kind(ty).atomic_value().unwrap_or(ty);
         let mut value = self.convert_assign(value, target, Assigning::Initialization);
         if *self.module.types.kind(value.ty) == TypeKind::Error {
             return None;
@@ -172,15 +169,12 @@ impl Checker<'_, '_> {
 
     /// The type of a member or element.
     pub(super) fn member_type(&self, ty: Ty, index: u32) -> Option<Ty> {
-        match self.module.types.kind(ty) {
-            TypeKind::Array(element, _) => Some(element.ty),
-            TypeKind::Record(id) => Some(self.module.types.record(*id).fields.get(index as usize)?.ty.ty),
-            _ => None,
-        }
+        self.module.types.member(ty, index).map(|member| member.ty)
     }
 
     /// The value of a brace-enclosed list; arrays of unknown size are completed.
     fn list_node(&mut self, ty: Ty, list: &InitList) -> Option<(Ty, Node)> {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other types are those of single values")]
         match *self.module.types.kind(ty) {
             TypeKind::Array(element, count) => {
                 // `char s[] = {"text"}`
@@ -273,14 +267,14 @@ impl Checker<'_, '_> {
         from: u64,
         braced: bool,
     ) -> bool {
-        let (count, is_union, what) = match self.module.types.kind(ty) {
-            TypeKind::Array(_, count) => (count.unwrap_or(limits::CONSTANT_ELEMENTS), false, "array"),
-            TypeKind::Record(id) => {
-                let record = self.module.types.record(*id);
-                let word = if record.is_union { "union" } else { "struct" };
-                (record.fields.len() as u64, record.is_union, word)
-            }
-            _ => return false,
+        let (count, is_union, what) = if let TypeKind::Array(_, count) = self.module.types.kind(ty) {
+            (count.unwrap_or(limits::CONSTANT_ELEMENTS), false, "array")
+        } else if let TypeKind::Record(id) = self.module.types.kind(ty) {
+            let record = self.module.types.record(*id);
+            let word = if record.is_union { "union" } else { "struct" };
+            (record.fields.len() as u64, record.is_union, word)
+        } else {
+            return false;
         };
         let mut index = from;
         let mut good = true;
@@ -345,6 +339,7 @@ impl Checker<'_, '_> {
             }
             Initializer::Expr(expr) => expr,
         };
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other types are those of single values")]
         match *self.module.types.kind(ty) {
             TypeKind::Array(element, count) => {
                 if cursor.pending.is_none()
@@ -415,11 +410,10 @@ impl Checker<'_, '_> {
     }
 
     fn has_no_members(&self, ty: Ty) -> bool {
-        match self.module.types.kind(ty) {
-            TypeKind::Array(_, count) => *count == Some(0),
-            TypeKind::Record(id) => self.module.types.record(*id).fields.is_empty(),
-            _ => false,
+        if let TypeKind::Record(id) = self.module.types.kind(ty) {
+            return self.module.types.record(*id).fields.is_empty();
         }
+        matches!(self.module.types.kind(ty), TypeKind::Array(_, Some(0)))
     }
 
     /// The lanes of a vector from the items of a list: scalars, and vectors of the same element.
@@ -485,9 +479,9 @@ fn initializer_span(init: &Initializer) -> Span {
 
 /// Whether an expression is a string literal.
 fn is_string(expr: &ast::Expr) -> bool {
-    match &expr.kind {
-        ast::ExprKind::Paren(inner) => is_string(inner),
-        ast::ExprKind::String(_) => true,
-        _ => false,
+    if let ast::ExprKind::Paren(inner) = &expr.kind {
+        is_string(inner)
+    } else {
+        matches!(expr.kind, ast::ExprKind::String(_))
     }
 }

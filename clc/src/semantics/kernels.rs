@@ -7,7 +7,7 @@ use crate::options::Version;
 use crate::source::Span;
 use crate::syntax::ast::{self, DeclaratorPart, Storage, TypeSpecifier};
 use crate::tree::{Kernel, KernelArgument};
-use crate::types::{AddressSpace, QualTy, RecordId, Scalar, Ty, TypeKind};
+use crate::types::{AddressSpace, QualTy, RecordId, Scalar, Ty, TypeKind, Uses};
 
 /// Names of types whose size depends on the device: the host could not know what to pass.
 const SIZED_BY_DEVICE: &[&str] = &["size_t", "ptrdiff_t", "intptr_t", "uintptr_t"];
@@ -92,25 +92,16 @@ impl Checker<'_, '_> {
             self.error(span, text);
             return;
         }
-        let text = match self.module.types.kind(ty) {
-            TypeKind::Pointer(to) => match self.kernel_pointer(*to) {
-                Some(text) => text.to_owned(),
-                None => return,
-            },
-            TypeKind::Scalar(Scalar::Bool)
-            | TypeKind::Event
-            | TypeKind::ReserveId
-            | TypeKind::NdRange
-            | TypeKind::NamedBarrier
-            | TypeKind::BlockPointer(_)
-            | TypeKind::FunctionPointer(_) => cannot(self, ty),
-            TypeKind::Scalar(Scalar::Half) if !self.has_half() => cannot(self, ty),
-            TypeKind::Record(id) => {
-                let id = *id;
-                self.check_kernel_record(id, span);
-                return;
-            }
-            _ => return,
+        let kind = self.module.types.kind(ty);
+        if let TypeKind::Record(id) = *kind {
+            return self.check_kernel_record(id, span);
+        }
+        let text = if kind.forbids(Uses::KERNEL_PARAMETER) || self.is_missing_half(ty) {
+            cannot(self, ty)
+        } else if let Some(text) = kind.pointee().and_then(|to| self.kernel_pointer(to)) {
+            text.to_owned()
+        } else {
+            return;
         };
         self.error(span, text);
     }
@@ -122,13 +113,11 @@ impl Checker<'_, '_> {
                 "pointer arguments to kernel functions must reside in '__global', '__constant' or '__local' address space",
             );
         }
-        match self.module.types.kind(to.ty) {
-            TypeKind::Pointer(_) if self.version() < Version::V2_0 => {
-                Some("kernel parameter cannot be declared as a pointer to a pointer")
-            }
-            TypeKind::Pointer(inner) => self.kernel_pointer(*inner),
-            _ => None,
+        let inner = self.module.types.kind(to.ty).pointee()?;
+        if self.version() < Version::V2_0 {
+            return Some("kernel parameter cannot be declared as a pointer to a pointer");
         }
+        self.kernel_pointer(inner)
     }
 
     /// Reports members that a record as a kernel's parameter cannot have.
@@ -139,28 +128,28 @@ impl Checker<'_, '_> {
             seen.push(record);
             for (index, field) in self.module.types.record(record).fields.clone().into_iter().enumerate() {
                 let element = self.element_of_arrays(field.ty.ty);
-                let text = match self.module.types.kind(element) {
-                    // Later than 1.2 a pointer can be one to shared virtual memory.
-                    TypeKind::Pointer(to)
-                        if self.version() < Version::V2_0
-                            || matches!(to.quals.space, AddressSpace::Private | AddressSpace::Generic) =>
-                    {
-                        let word = if self.module.types.record(id).is_union { "union" } else { "struct" };
-                        format!("{word} kernel parameters may not contain pointers")
+                let kind = self.module.types.kind(element);
+                if let TypeKind::Record(inner) = kind {
+                    if !seen.contains(inner) {
+                        stack.push(*inner);
                     }
-                    TypeKind::Scalar(Scalar::Bool) | TypeKind::BlockPointer(_) => {
-                        format!("'{}' cannot be used as the type of a kernel parameter", self.spell_record(id))
-                    }
-                    TypeKind::Scalar(_) if self.device_sized_fields.contains(&(record, index as u32)) => {
-                        format!("'{}' cannot be used as the type of a kernel parameter", self.spell_record(id))
-                    }
-                    TypeKind::Record(inner) => {
-                        if !seen.contains(inner) {
-                            stack.push(*inner);
-                        }
-                        continue;
-                    }
-                    _ => continue,
+                    continue;
+                }
+                // Later than 1.2 a pointer can be one to shared virtual memory.
+                let is_host_pointer = |to: QualTy| {
+                    self.version() < Version::V2_0
+                        || matches!(to.quals.space, AddressSpace::Private | AddressSpace::Generic)
+                };
+                let has_device_size =
+                    matches!(kind, TypeKind::Scalar(_)) && self.device_sized_fields.contains(&(record, index as u32));
+                let text = if kind.pointee().is_some_and(is_host_pointer) {
+                    let word = if self.module.types.record(id).is_union { "union" } else { "struct" };
+                    format!("{word} kernel parameters may not contain pointers")
+                } else if matches!(kind, TypeKind::Scalar(Scalar::Bool) | TypeKind::BlockPointer(_)) || has_device_size
+                {
+                    format!("'{}' cannot be used as the type of a kernel parameter", self.spell_record(id))
+                } else {
+                    continue;
                 };
                 let note = if matches!(self.module.types.kind(element), TypeKind::Pointer(_)) {
                     format!("field of illegal pointer type {} declared here", self.describe(field.ty))
@@ -185,6 +174,7 @@ impl Checker<'_, '_> {
         let name = parameter.name.map_or_else(String::new, |name| self.text(name.symbol).to_owned());
         let kind = self.module.types.kind(parameter.ty.ty);
         let mut argument = KernelArgument { name, ..KernelArgument::default() };
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other types are those of values")]
         match kind {
             TypeKind::Pointer(to) => {
                 let pointee = match (&written.declarator.parts[..], &written.specifiers.ty) {
@@ -214,9 +204,10 @@ impl Checker<'_, '_> {
                 argument.access = Some(*access);
             }
             TypeKind::Pipe(of, access) => {
-                argument.type_name = match &written.specifiers.ty {
-                    TypeSpecifier::Words(_) => self.spell(QualTy::plain(*of)),
-                    _ => self.spell_specifiers(&written.specifiers, *of),
+                argument.type_name = if matches!(written.specifiers.ty, TypeSpecifier::Words(_)) {
+                    self.spell(QualTy::plain(*of))
+                } else {
+                    self.spell_specifiers(&written.specifiers, *of)
                 }
                 .replace(' ', "");
                 argument.address = AddressSpace::Global;

@@ -40,6 +40,7 @@ impl Checker<'_, '_> {
         if mangler.substitute(&plain) {
             return;
         }
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other types contain none that a substitution may name")]
         match types.kind(ty.ty) {
             TypeKind::Pointer(to) => {
                 mangler.text.push('P');
@@ -86,12 +87,10 @@ impl Checker<'_, '_> {
 
     /// The mangling of what a pointer points to, without substitutions.
     fn plain_pointee(&self, to: QualTy) -> String {
-        match self.module.types.kind(to.ty) {
-            TypeKind::Array(element, count) => {
-                array_prefix(*count) + &self.plain_pointee(QualTy { ty: element.ty, quals: to.quals })
-            }
-            _ => qualifiers(to) + &self.plain_mangling(to.ty),
+        if let TypeKind::Array(element, count) = self.module.types.kind(to.ty) {
+            return array_prefix(*count) + &self.plain_pointee(QualTy { ty: element.ty, quals: to.quals });
         }
+        qualifiers(to) + &self.plain_mangling(to.ty)
     }
 
     /// The mangling of a type without substitutions.

@@ -5,7 +5,9 @@ use super::{Checker, Entity};
 use crate::diagnostics::Diagnostic;
 use crate::source::{Span, Symbol};
 use crate::syntax::ast::{EnumSpecifier, Member, Name, RecordSpecifier, TypeSpecifier};
-use crate::types::{AddressSpace, EnumId, Enumeration, Field, Layout, QualTy, Record, RecordId, Scalar, Ty, TypeKind};
+use crate::types::{
+    AddressSpace, EnumId, Enumeration, Field, Layout, QualTy, Record, RecordId, Scalar, Ty, TypeKind, Uses,
+};
 
 /// What a member's place depends on besides its type.
 #[derive(Clone, Copy, Debug, Default)]
@@ -208,24 +210,25 @@ impl Checker<'_, '_> {
         ty.quals.space = AddressSpace::Private;
         let types = &self.module.types;
         let element = self.element_of_arrays(ty.ty);
-        let text = match types.kind(element) {
-            TypeKind::Error => return,
-            TypeKind::Image(..)
-            | TypeKind::Sampler
-            | TypeKind::Event
-            | TypeKind::Pipe(..)
-            | TypeKind::NamedBarrier
-            | TypeKind::BlockPointer(_) => {
-                format!("the {} type cannot be used to declare a structure or union field", self.describe_ty(element))
-            }
-            TypeKind::Function(_) => {
-                format!("field '{}' declared as a function", self.text(name.symbol))
-            }
-            _ if types.layout(element).is_none() => format!("field has incomplete type {}", self.describe_ty(element)),
-            _ => return,
+        let kind = types.kind(element);
+        let text = if *kind == TypeKind::Error {
+            return;
+        } else if kind.forbids(Uses::FIELD) {
+            format!("the {} type cannot be used to declare a structure or union field", self.describe_ty(element))
+        } else if matches!(kind, TypeKind::Function(_)) {
+            format!("field '{}' declared as a function", self.text(name.symbol))
+        } else if types.layout(element).is_none() {
+            format!("field has incomplete type {}", self.describe_ty(element))
+        } else {
+            return;
         };
         self.error(name.span, text);
         ty.ty = self.module.types.error();
+    }
+
+    /// Whether it is `half`, of which the device has no objects.
+    pub(crate) fn is_missing_half(&self, ty: Ty) -> bool {
+        ty == self.module.types.scalar(Scalar::Half) && !self.has_half()
     }
 
     /// The type of an array's elements, through all dimensions; other types as they are.
@@ -282,13 +285,11 @@ impl Checker<'_, '_> {
 
     /// The layout of a field: a flexible array takes no room.
     fn field_layout(&self, ty: Ty) -> Layout {
-        match self.module.types.kind(ty) {
-            TypeKind::Array(element, None) => {
-                let natural = self.module.types.layout(element.ty).map_or(1, |layout| layout.align);
-                Layout { size: 0, align: element.alignment(natural) }
-            }
-            _ => self.module.types.layout(ty).unwrap_or_default(),
+        if let TypeKind::Array(element, None) = self.module.types.kind(ty) {
+            let natural = self.module.types.layout(element.ty).map_or(1, |layout| layout.align);
+            return Layout { size: 0, align: element.alignment(natural) };
         }
+        self.module.types.layout(ty).unwrap_or_default()
     }
 
     /// The path of member numbers that leads to a member: more than one number if it is in an anonymous record.

@@ -156,10 +156,12 @@ impl Checker<'_, '_> {
     /// entities as well; built-in functions and types are not.
     pub(crate) fn lookup(&self, name: Symbol) -> Option<Entity> {
         if let Some(named) = self.scopes.find(name) {
-            return Some(match named.entity {
-                Entity::Local(local) if named.state + 1 < self.states.len() => Entity::Captured(local, named.state),
-                _ => named.entity.clone(),
-            });
+            if let Entity::Local(local) = named.entity
+                && named.state + 1 < self.states.len()
+            {
+                return Some(Entity::Captured(local, named.state));
+            }
+            return Some(named.entity.clone());
         }
         self.predeclared_constant(name)
     }

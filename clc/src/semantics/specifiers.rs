@@ -6,7 +6,7 @@ use crate::diagnostics::Diagnostic;
 use crate::options::Version;
 use crate::source::{Span, Symbol};
 use crate::syntax::ast::{self, ArithmeticWord as Word, TypeOrExpr, TypeSpecifier};
-use crate::types::{Access, AddressSpace, QualTy, Quals, Scalar, Ty, TypeKind, builtin_type};
+use crate::types::{Access, AddressSpace, QualTy, Scalar, Ty, TypeKind, builtin_type};
 
 /// What specifiers say of a declaration.
 #[derive(Debug)]
@@ -118,10 +118,12 @@ impl Checker<'_, '_> {
         let mut qualifiers = specifiers.qualifiers;
         let TypeSpecifier::Name(name) = &specifiers.ty else { return qualifiers };
         let is_typedef = self.scopes.find(name.symbol).is_some_and(|named| matches!(named.entity, Entity::Typedef(_)));
-        let old = match self.module.types.kind(ty.ty) {
-            TypeKind::Image(_, access) | TypeKind::Pipe(_, access) if is_typedef => *access,
-            _ => return qualifiers,
+        let (TypeKind::Image(_, old) | TypeKind::Pipe(_, old)) = *self.module.types.kind(ty.ty) else {
+            return qualifiers;
         };
+        if !is_typedef {
+            return qualifiers;
+        }
         if let Some((access, span)) = qualifiers.access.take() {
             if access == old {
                 let name = match access {
@@ -196,12 +198,11 @@ impl Checker<'_, '_> {
         ty.quals.is_const |= qualifiers.is_const;
         ty.quals.is_volatile |= qualifiers.is_volatile;
         if qualifiers.is_restrict {
-            match self.module.types.kind(ty.ty) {
-                TypeKind::Pointer(_) | TypeKind::Error => ty.quals.is_restrict = true,
-                _ => {
-                    let text = format!("restrict requires a pointer or reference ({} is invalid)", self.describe(*ty));
-                    self.error(span, text);
-                }
+            if matches!(self.module.types.kind(ty.ty), TypeKind::Pointer(_) | TypeKind::Error) {
+                ty.quals.is_restrict = true;
+            } else {
+                let text = format!("restrict requires a pointer or reference ({} is invalid)", self.describe(*ty));
+                self.error(span, text);
             }
         }
         if qualifiers.is_atomic {
@@ -216,64 +217,53 @@ impl Checker<'_, '_> {
             };
             let needs =
                 "prior to OpenCL C version 2.0 or in version 3.0 and without __opencl_c_read_write_images feature";
-            match *self.module.types.kind(ty.ty) {
-                TypeKind::Image(shape, _) => {
-                    ty.ty = self.module.types.intern(TypeKind::Image(shape, access));
-                    if access == Access::ReadWrite && !self.has_feature("__opencl_c_read_write_images") {
-                        let image = self.describe_ty(ty.ty);
-                        self.error(span, format!("access qualifier '{name}' cannot be used for {image} {needs}"));
-                    }
+            if let TypeKind::Image(shape, _) = *self.module.types.kind(ty.ty) {
+                ty.ty = self.module.types.intern(TypeKind::Image(shape, access));
+                if access == Access::ReadWrite && !self.has_feature("__opencl_c_read_write_images") {
+                    let image = self.describe_ty(ty.ty);
+                    self.error(span, format!("access qualifier '{name}' cannot be used for {image} {needs}"));
                 }
-                TypeKind::Pipe(..) if is_pipe => {
-                    if access == Access::ReadWrite {
-                        let pipe = self.describe_ty(ty.ty);
-                        self.error(span, format!("access qualifier '{name}' cannot be used for {pipe}"));
-                    }
+            } else if is_pipe && matches!(self.module.types.kind(ty.ty), TypeKind::Pipe(..)) {
+                if access == Access::ReadWrite {
+                    let pipe = self.describe_ty(ty.ty);
+                    self.error(span, format!("access qualifier '{name}' cannot be used for {pipe}"));
                 }
-                TypeKind::Error => {}
+            } else if ty.ty != self.module.types.error() {
                 // Other compilers take it, above all for pointers: programs written for them have it.
-                _ => {
-                    let text = format!("'{name}' ignored: only images and pipes have an access qualifier");
-                    self.warning(span, "ignored-attributes", text);
-                }
+                let text = format!("'{name}' ignored: only images and pipes have an access qualifier");
+                self.warning(span, "ignored-attributes", text);
             }
         }
     }
 
     /// The atomic type of a type.
     fn atomic(&mut self, of: Ty, span: Span) -> Ty {
-        match self.module.types.kind(of) {
-            TypeKind::Scalar(scalar) if *scalar != Scalar::Bool => self.module.types.intern(TypeKind::Atomic(of)),
-            TypeKind::Atomic(_) | TypeKind::Error => of,
-            _ => {
-                let text = format!("_Atomic cannot be applied to type {}", self.describe_ty(of));
-                self.error(span, text);
-                self.module.types.error()
-            }
+        let kind = self.module.types.kind(of);
+        if matches!(kind, TypeKind::Atomic(_) | TypeKind::Error) {
+            return of;
         }
+        if matches!(kind, TypeKind::Scalar(scalar) if *scalar != Scalar::Bool) {
+            return self.module.types.intern(TypeKind::Atomic(of));
+        }
+        let text = format!("_Atomic cannot be applied to type {}", self.describe_ty(of));
+        self.error(span, text);
+        self.module.types.error()
     }
 
     /// A vector type by attribute.
     pub(crate) fn extended_vector(&mut self, ty: Ty, lanes: i128, span: Span) -> Ty {
-        match *self.module.types.kind(ty) {
-            TypeKind::Scalar(scalar) if scalar != Scalar::Bool => match u8::try_from(lanes) {
-                Ok(lanes @ 1..=64) => self.module.types.intern(TypeKind::Vector(scalar, lanes)),
-                Ok(0) => {
-                    self.error(span, "zero vector size");
-                    ty
-                }
-                _ => {
-                    self.error(span, "vector size too large");
-                    ty
-                }
-            },
-            TypeKind::Error => ty,
-            _ => {
-                let text = format!("invalid vector element type {}", self.describe_ty(ty));
-                self.error(span, text);
-                ty
+        if let TypeKind::Scalar(scalar) = *self.module.types.kind(ty)
+            && scalar != Scalar::Bool
+        {
+            if let Ok(lanes @ 1..=64) = u8::try_from(lanes) {
+                return self.module.types.intern(TypeKind::Vector(scalar, lanes));
             }
+            self.error(span, if lanes == 0 { "zero vector size" } else { "vector size too large" });
+        } else if ty != self.module.types.error() {
+            let text = format!("invalid vector element type {}", self.describe_ty(ty));
+            self.error(span, text);
         }
+        ty
     }
 
     /// The type of an arithmetic type's words.
@@ -334,6 +324,7 @@ impl Checker<'_, '_> {
         }
         let last = words.last().map_or(Span::NONE, |(_, span)| *span);
         let modified = longs > 0 || short;
+        let is_single = !modified && sign.is_none();
         let signed = sign != Some(Word::Unsigned);
         let width = |bytes| Scalar::integer(bytes, signed).unwrap_or(Scalar::Int);
         let scalar = match base {
@@ -346,14 +337,10 @@ impl Checker<'_, '_> {
                 self.require_double(last);
                 Scalar::Double
             }
-            Some(one @ (Word::Void | Word::Bool | Word::Half | Word::Float)) if !modified && sign.is_none() => {
-                match one {
-                    Word::Void => return self.module.types.void(),
-                    Word::Bool => Scalar::Bool,
-                    Word::Half => Scalar::Half,
-                    _ => Scalar::Float,
-                }
-            }
+            Some(Word::Void) if is_single => return self.module.types.void(),
+            Some(Word::Bool) if is_single => Scalar::Bool,
+            Some(Word::Half) if is_single => Scalar::Half,
+            Some(Word::Float) if is_single => Scalar::Float,
             Some(one) => {
                 let other = sign.unwrap_or(if short { Word::Short } else { Word::Long });
                 self.error(last, format!("'{} {}' is invalid", spell(other), spell(one)));
@@ -437,10 +424,10 @@ impl Checker<'_, '_> {
             | TypeSpecifier::Words(_)
             | TypeSpecifier::Typeof(_)
             | TypeSpecifier::Atomic(_)
-            | TypeSpecifier::Auto(_) => match self.module.types.kind(ty) {
-                TypeKind::Pipe(of, _) => self.spell(QualTy::plain(*of)),
-                _ => self.spell(QualTy { ty, quals: Quals::default() }),
-            },
+            | TypeSpecifier::Auto(_) => {
+                let shown = if let TypeKind::Pipe(of, _) = self.module.types.kind(ty) { *of } else { ty };
+                self.spell(QualTy::plain(shown))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use crate::options::Version;
 use crate::source::Span;
 use crate::syntax::ast::{self, Declaration, Initializer, Name, Storage};
 use crate::tree::{Expr, ExprKind, Global, Linkage, LocalId, Place, PlaceKind, Stmt, StmtKind};
-use crate::types::{AddressSpace, QualTy, Scalar, TypeKind};
+use crate::types::{AddressSpace, QualTy, TypeKind, Uses};
 
 impl Checker<'_, '_> {
     /// A declaration in a function: the statements that it becomes.
@@ -131,30 +131,27 @@ impl Checker<'_, '_> {
     /// Reports types that no variable of a function can have.
     fn check_local_type(&mut self, ty: QualTy, name: Name, has_init: bool) -> bool {
         let element = self.element_of_arrays(ty.ty);
-        let text = match self.module.types.kind(element) {
-            TypeKind::Error => return false,
-            TypeKind::Image(..) | TypeKind::Pipe(..) => {
-                format!("type '__private {}' can only be used as a function parameter in OpenCL", self.spell(ty))
+        let kind = self.module.types.kind(element);
+        let space = ty.quals.space;
+        let text = if *kind == TypeKind::Error {
+            return false;
+        } else if kind.forbids(Uses::VARIABLE) {
+            format!("type '__private {}' can only be used as a function parameter in OpenCL", self.spell(ty))
+        } else if self.is_missing_half(element) {
+            format!("declaring variable of type '__private {}' is not allowed", self.spell(ty))
+        } else if *kind == TypeKind::Sampler && matches!(space, AddressSpace::Local | AddressSpace::Global) {
+            "sampler type cannot be used with the __local and __global address space qualifiers".to_owned()
+        } else if *kind == TypeKind::Event && space != AddressSpace::Private {
+            "the event_t type can only be used with __private address space qualifier".to_owned()
+        } else {
+            let unknown_size = matches!(self.module.types.kind(ty.ty), TypeKind::Array(_, None));
+            if unknown_size && has_init || self.module.types.layout(ty.ty).is_some() {
+                return true;
             }
-            TypeKind::Scalar(Scalar::Half) if !self.has_half() => {
-                format!("declaring variable of type '__private {}' is not allowed", self.spell(ty))
-            }
-            TypeKind::Sampler if matches!(ty.quals.space, AddressSpace::Local | AddressSpace::Global) => {
-                "sampler type cannot be used with the __local and __global address space qualifiers".to_owned()
-            }
-            TypeKind::Event if ty.quals.space != AddressSpace::Private => {
-                "the event_t type can only be used with __private address space qualifier".to_owned()
-            }
-            _ => {
-                let unknown_size = matches!(self.module.types.kind(ty.ty), TypeKind::Array(_, None));
-                if unknown_size && has_init || self.module.types.layout(ty.ty).is_some() {
-                    return true;
-                }
-                if unknown_size {
-                    "definition of variable with array type needs an explicit size or an initializer".to_owned()
-                } else {
-                    format!("variable has incomplete type {}", self.describe(ty))
-                }
+            if unknown_size {
+                "definition of variable with array type needs an explicit size or an initializer".to_owned()
+            } else {
+                format!("variable has incomplete type {}", self.describe(ty))
             }
         };
         self.error(name.span, text);

@@ -146,10 +146,11 @@ impl Checker<'_, '_> {
 impl Expr {
     /// Whether it is a constant that is true, or false.
     pub(crate) fn truth(&self) -> Option<bool> {
-        match &self.kind {
-            ExprKind::Constant(Constant::Zero) => Some(false),
-            ExprKind::Constant(Constant::Scalar(bits)) => Some(*bits != 0),
-            _ => None,
+        let ExprKind::Constant(constant) = &self.kind else { return None };
+        if let Constant::Scalar(bits) = constant {
+            Some(*bits != 0)
+        } else {
+            (*constant == Constant::Zero).then_some(false)
         }
     }
 }

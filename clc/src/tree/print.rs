@@ -438,11 +438,7 @@ impl<'a> Printer<'a> {
     }
 
     fn member(&self, ty: Ty, index: usize) -> Ty {
-        match self.module.types.kind(ty) {
-            TypeKind::Array(element, _) => element.ty,
-            TypeKind::Record(id) => self.module.types.record(*id).fields.get(index).map_or(ty, |field| field.ty.ty),
-            _ => ty,
-        }
+        self.module.types.member(ty, index as u32).map_or(ty, |member| member.ty)
     }
 
     fn scalar(&self, bits: u64, scalar: Option<Scalar>) -> String {

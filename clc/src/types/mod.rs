@@ -1,14 +1,18 @@
 //! The types of OpenCL C: an interned [`Ty`] stands for a type without its outermost qualifiers, a [`QualTy`] for a qualified one.
 //! `typedef` names are not types: they are resolved when they are used. `signed char` is `char`, and `long long` is `long`.
 
+mod float;
 mod layout;
 mod names;
 mod table;
+mod uses;
 
+pub use float::FloatFormat;
 pub use layout::Layout;
 pub use names::{BuiltinType, builtin_type};
 pub(crate) use names::{name_of_c_type, type_names};
 pub use table::TypeTable;
+pub use uses::Uses;
 
 use crate::source::{Span, Symbol};
 
@@ -282,6 +286,28 @@ pub enum TypeKind {
     ReserveId,
     /// `named_barrier_t`
     NamedBarrier,
+}
+
+impl TypeKind {
+    /// What a pointer to an object points to.
+    pub fn pointee(&self) -> Option<QualTy> {
+        if let TypeKind::Pointer(to) = self { Some(*to) } else { None }
+    }
+
+    /// Whether it is a scalar in C's sense: a number or an address, which can be a condition.
+    pub fn has_truth(&self) -> bool {
+        matches!(self, TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_))
+    }
+
+    /// A function's type.
+    pub fn function(&self) -> Option<&FunctionType> {
+        if let TypeKind::Function(function) = self { Some(function) } else { None }
+    }
+
+    /// The type of the values of an atomic type.
+    pub fn atomic_value(&self) -> Option<Ty> {
+        if let TypeKind::Atomic(of) = self { Some(*of) } else { None }
+    }
 }
 
 /// A field of a record.

@@ -113,12 +113,27 @@ impl TypeTable {
 
     /// Element and number of elements of a scalar (1) or vector, enumerations included; `None` for other types.
     pub fn lanes(&self, ty: Ty) -> Option<(Scalar, u8)> {
-        match self.kind(ty) {
-            TypeKind::Scalar(scalar) => Some((*scalar, 1)),
-            TypeKind::Vector(scalar, lanes) => Some((*scalar, *lanes)),
-            TypeKind::Enum(id) => Some((self.enumeration(*id).scalar, 1)),
-            _ => None,
+        if let TypeKind::Vector(scalar, lanes) = self.kind(ty) {
+            return Some((*scalar, *lanes));
         }
+        self.scalar_of(ty).map(|scalar| (scalar, 1))
+    }
+
+    /// The scalar type of a scalar or an enumeration.
+    pub fn scalar_of(&self, ty: Ty) -> Option<Scalar> {
+        if let TypeKind::Scalar(scalar) = self.kind(ty) {
+            return Some(*scalar);
+        }
+        if let TypeKind::Enum(id) = self.kind(ty) { Some(self.enumeration(*id).scalar) } else { None }
+    }
+
+    /// The type of a member of a record, or of an array's elements.
+    pub fn member(&self, ty: Ty, index: u32) -> Option<QualTy> {
+        if let TypeKind::Array(element, _) = self.kind(ty) {
+            return Some(*element);
+        }
+        let TypeKind::Record(id) = self.kind(ty) else { return None };
+        self.record(*id).fields.get(index as usize).map(|field| field.ty)
     }
 
     /// Size and alignment; `None` if the type is incomplete or has no size.

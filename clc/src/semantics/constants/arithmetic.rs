@@ -2,7 +2,7 @@
 
 use super::float;
 use crate::tree::{BinaryOp, CompareOp, UnaryOp};
-use crate::types::Scalar;
+use crate::types::{FloatFormat, Scalar};
 
 /// The value of an integer's bits.
 pub(super) fn integer(bits: u64, scalar: Scalar) -> i128 {
@@ -41,17 +41,17 @@ pub(super) fn unary(op: UnaryOp, scalar: Scalar, a: u64) -> Option<u64> {
 
 /// Whether a scalar is not zero.
 pub(super) fn truth(a: u64, scalar: Scalar) -> bool {
-    if scalar.is_float() { float::value(a, scalar) != 0.0 } else { integer(a, scalar) != 0 }
+    scalar.float_format().map_or_else(|| integer(a, scalar) != 0, |format| format.value(a) != 0.0)
 }
 
 /// `a op b`. The right operand of a shift may have another type.
 pub(super) fn binary(op: BinaryOp, scalar: Scalar, a: u64, b: u64, right: Scalar) -> Option<u64> {
-    if scalar.is_float() {
+    if let Some(format) = scalar.float_format() {
         return Some(match op {
-            BinaryOp::Add => float::operate(scalar, a, b, float::Add),
-            BinaryOp::Sub => float::operate(scalar, a, b, float::Sub),
-            BinaryOp::Mul => float::operate(scalar, a, b, float::Mul),
-            BinaryOp::Div => float::operate(scalar, a, b, float::Div),
+            BinaryOp::Add => float::operate(format, a, b, float::Add),
+            BinaryOp::Sub => float::operate(format, a, b, float::Sub),
+            BinaryOp::Mul => float::operate(format, a, b, float::Mul),
+            BinaryOp::Div => float::operate(format, a, b, float::Div),
             BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 return None;
             }
@@ -79,8 +79,8 @@ pub(super) fn binary(op: BinaryOp, scalar: Scalar, a: u64, b: u64, right: Scalar
 
 /// `a op b`
 pub(super) fn compare(op: CompareOp, scalar: Scalar, a: u64, b: u64) -> bool {
-    let order = if scalar.is_float() {
-        float::value(a, scalar).partial_cmp(&float::value(b, scalar))
+    let order = if let Some(format) = scalar.float_format() {
+        format.value(a).partial_cmp(&format.value(b))
     } else {
         Some(integer(a, scalar).cmp(&integer(b, scalar)))
     };
@@ -99,20 +99,14 @@ pub(super) fn convert(bits: u64, from: Scalar, to: Scalar) -> u64 {
     if to == Scalar::Bool {
         return u64::from(truth(bits, from));
     }
-    match (from.is_float(), to.is_float()) {
-        (false, false) => wrap(integer(bits, from), to),
-        (true, true) => float::bits(float::value(bits, from), to),
-        (false, true) => {
-            let value = integer(bits, from);
-            match to {
-                Scalar::Float => u64::from((value as f32).to_bits()),
-                // What a double cannot hold is out of the range of a half.
-                Scalar::Half => float::bits(value as f64, Scalar::Half),
-                _ => (value as f64).to_bits(),
-            }
-        }
-        (true, false) => {
-            let value = float::value(bits, from).trunc();
+    match (from.float_format(), to.float_format()) {
+        (None, None) => wrap(integer(bits, from), to),
+        (Some(from), Some(to)) => float::bits(from.value(bits), to),
+        (None, Some(FloatFormat::Single)) => u64::from((integer(bits, from) as f32).to_bits()),
+        // What a double cannot hold is out of the range of a half.
+        (None, Some(to)) => float::bits(integer(bits, from) as f64, to),
+        (Some(from), None) => {
+            let value = from.value(bits).trunc();
             let width = width(to);
             let (low, high) = if to.is_signed() {
                 (-(1_i128 << (width - 1)), (1_i128 << (width - 1)) - 1)

@@ -115,14 +115,14 @@ impl Checker<'_, '_> {
 
     /// Where a tree that is not constant ceases to be: the place for the error.
     pub(crate) fn first_not_constant(&self, expr: &Expr) -> crate::source::Span {
-        match &expr.kind {
-            ExprKind::Aggregate(members) => {
-                let bad = members.iter().find(|(_, member)| self.evaluate(member).is_none());
-                bad.map_or(expr.span, |(_, member)| self.first_not_constant(member))
-            }
-            ExprKind::Convert(_, inner) if inner.span == expr.span => self.first_not_constant(inner),
-            _ => expr.span,
-        }
+        let part = if let ExprKind::Aggregate(members) = &expr.kind {
+            members.iter().map(|(_, member)| member).find(|member| self.evaluate(member).is_none())
+        } else if let ExprKind::Convert(_, inner) = &expr.kind {
+            Some(&**inner).filter(|inner| inner.span == expr.span)
+        } else {
+            None
+        };
+        part.map_or(expr.span, |part| self.first_not_constant(part))
     }
 
     fn evaluate_unary(&self, op: UnaryOp, ty: Ty, a: &Constant) -> Option<Constant> {

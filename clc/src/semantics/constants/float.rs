@@ -2,23 +2,14 @@
 
 use half::f16;
 
-use crate::types::Scalar;
+use crate::types::FloatFormat;
 
-/// The value of a float's bits, exactly.
-pub(super) fn value(bits: u64, scalar: Scalar) -> f64 {
-    match scalar {
-        Scalar::Half => f64::from(f16::from_bits(bits as u16).to_f32()),
-        Scalar::Float => f64::from(f32::from_bits(bits as u32)),
-        _ => f64::from_bits(bits),
-    }
-}
-
-/// The bits of the float of a type nearest to a value, ties to even.
-pub(super) fn bits(value: f64, scalar: Scalar) -> u64 {
-    match scalar {
-        Scalar::Half => u64::from(half_bits(value)),
-        Scalar::Float => u64::from((value as f32).to_bits()),
-        _ => value.to_bits(),
+/// The bits of the number of a format that is nearest to a value, ties to even.
+pub(super) fn bits(value: f64, format: FloatFormat) -> u64 {
+    match format {
+        FloatFormat::Half => u64::from(half_bits(value)),
+        FloatFormat::Single => u64::from((value as f32).to_bits()),
+        FloatFormat::Double => value.to_bits(),
     }
 }
 
@@ -51,19 +42,19 @@ fn half_bits(value: f64) -> u16 {
     sign | (base + kept + u16::from(up))
 }
 
-/// Adds, subtracts, multiplies or divides two floats of a type, rounded once.
-pub(super) fn operate(scalar: Scalar, a: u64, b: u64, op: impl Operation) -> u64 {
-    match scalar {
-        Scalar::Half => {
+/// Adds, subtracts, multiplies or divides two numbers of a format, rounded once.
+pub(super) fn operate(format: FloatFormat, a: u64, b: u64, op: impl Operation) -> u64 {
+    match format {
+        FloatFormat::Half => {
             // A float has more than twice as many bits as a half, so the second rounding changes nothing.
             let of = |bits: u64| f16::from_bits(bits as u16).to_f32();
             u64::from(half_bits(f64::from(op.single(of(a), of(b)))))
         }
-        Scalar::Float => {
+        FloatFormat::Single => {
             let of = |bits: u64| f32::from_bits(bits as u32);
             u64::from(op.single(of(a), of(b)).to_bits())
         }
-        _ => op.double(f64::from_bits(a), f64::from_bits(b)).to_bits(),
+        FloatFormat::Double => op.double(f64::from_bits(a), f64::from_bits(b)).to_bits(),
     }
 }
 

@@ -55,10 +55,7 @@ impl Checker<'_, '_> {
                     return None;
                 }
                 // What is not initialized here may be in another unit.
-                match global.init.as_ref()? {
-                    Constant::Undefined => None,
-                    value => Some(value.clone()),
-                }
+                global.init.as_ref().filter(|value| **value != Constant::Undefined).cloned()
             }
             PlaceKind::Index(array, index) => {
                 let index = usize::try_from(self.index_value(index, depth)?).ok()?;
@@ -157,7 +154,26 @@ impl Checker<'_, '_> {
                     .is_multiple_of(u64::from(scalar.bytes()))
                     .then(|| lanes.get(index).copied().map(Constant::Scalar))?
             }
-            _ => None,
+            TypeKind::Error
+            | TypeKind::Void
+            | TypeKind::Scalar(_)
+            | TypeKind::Vector(..)
+            | TypeKind::Pointer(_)
+            | TypeKind::FunctionPointer(_)
+            | TypeKind::BlockPointer(_)
+            | TypeKind::Array(_, None)
+            | TypeKind::Function(_)
+            | TypeKind::Enum(_)
+            | TypeKind::Atomic(_)
+            | TypeKind::Image(..)
+            | TypeKind::Pipe(..)
+            | TypeKind::Sampler
+            | TypeKind::Event
+            | TypeKind::ClkEvent
+            | TypeKind::Queue
+            | TypeKind::NdRange
+            | TypeKind::ReserveId
+            | TypeKind::NamedBarrier => None,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::diagnostics::{Diagnostic, Group, Level};
 use crate::semantics::{Assigning, Checker};
 use crate::source::Span;
 use crate::tree::{Constant, Expr, ExprKind};
-use crate::types::{QualTy, Scalar, Ty, TypeKind};
+use crate::types::{FloatFormat, QualTy, Scalar, Ty, TypeKind};
 
 /// How two types are related in an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,12 +112,12 @@ impl Checker<'_, '_> {
                     Relation::Incompatible
                 }
             }
-            (_, TypeKind::BlockPointer(b)) => match from_kind {
-                TypeKind::BlockPointer(a) if self.is_compatible(*a, *b) => Relation::Compatible,
-                TypeKind::BlockPointer(_) => Relation::Blocks,
-                _ if self.is_null(value) => Relation::Compatible,
-                _ => Relation::Incompatible,
-            },
+            (TypeKind::BlockPointer(a), TypeKind::BlockPointer(b)) if self.is_compatible(*a, *b) => {
+                Relation::Compatible
+            }
+            (TypeKind::BlockPointer(_), TypeKind::BlockPointer(_)) => Relation::Blocks,
+            (_, TypeKind::BlockPointer(_)) if self.is_null(value) => Relation::Compatible,
+            (_, TypeKind::BlockPointer(_)) => Relation::Incompatible,
             (TypeKind::Scalar(scalar), TypeKind::Sampler) if scalar.is_integer() => {
                 match self.constant_integer(value) {
                     Some(number) if number >> 32 == 0 => Relation::Compatible,
@@ -208,10 +208,8 @@ impl Checker<'_, '_> {
             }
             Relation::Blocks => (None, Level::Error, format!("incompatible block pointer types {plain}")),
             Relation::AddressSpace | Relation::NestedAddressSpace => {
-                let plain = match target.context {
-                    Assigning::Assignment => format!("assigning {from} to {to}"),
-                    _ => plain,
-                };
+                let is_assignment = target.context == Assigning::Assignment;
+                let plain = if is_assignment { format!("assigning {from} to {to}") } else { plain };
                 let what = if relation == Relation::AddressSpace { "pointer" } else { "nested pointer" };
                 (None, Level::Error, format!("{plain} changes address space of {what}"))
             }
@@ -257,9 +255,9 @@ impl Checker<'_, '_> {
             return;
         }
         let (bits, width) = (*bits, target.bytes() * 8);
-        if target.is_float() {
+        if let Some(format) = target.float_format() {
             if from.is_integer() {
-                self.warn_inexact(integer_value(bits, from), value, (target, to), at);
+                self.warn_inexact(integer_value(bits, from), value, (format, to), at);
             }
             return;
         }
@@ -274,12 +272,8 @@ impl Checker<'_, '_> {
             let low = (value as u128 & ((1_u128 << width) - 1)) as i128;
             if target.is_signed() && low >> (width - 1) != 0 { low - (1_i128 << width) } else { low }
         };
-        if from.is_float() {
-            let number = match from {
-                Scalar::Half => half::f16::from_bits(bits as u16).to_f64(),
-                Scalar::Float => f64::from(f32::from_bits(bits as u32)),
-                _ => f64::from_bits(bits),
-            };
+        if let Some(format) = from.float_format() {
+            let number = format.value(bits);
             let (low, high) = range(target);
             let (a, b) = (self.describe_ty(value.ty), self.describe_ty(to));
             if !(number > low as f64 - 1.0 && number < high as f64 + 1.0) {
@@ -309,21 +303,15 @@ impl Checker<'_, '_> {
     }
 
     /// Warns of integers that a floating-point type does not have.
-    fn warn_inexact(&mut self, number: i128, value: &Expr, target: (Scalar, Ty), at: Span) {
-        let precision = match target.0 {
-            Scalar::Half => 11,
-            Scalar::Float => 24,
-            _ => 53,
-        };
+    fn warn_inexact(&mut self, number: i128, value: &Expr, target: (FloatFormat, Ty), at: Span) {
+        let precision = target.0.precision();
         let magnitude = number.unsigned_abs();
         let significant = 128 - magnitude.leading_zeros();
         if significant.saturating_sub(magnitude.trailing_zeros()) <= precision {
             return;
         }
-        let nearest = match target.0 {
-            Scalar::Float => number as f32 as i128,
-            _ => number as f64 as i128,
-        };
+        let is_single = target.0 == FloatFormat::Single;
+        let nearest = if is_single { number as f32 as i128 } else { number as f64 as i128 };
         let (a, b) = (self.describe_ty(value.ty), self.describe_ty(target.1));
         let text = format!("implicit conversion from {a} to {b} changes value from {number} to {nearest}");
         self.report(Diagnostic::warning(value.span, "implicit-const-int-float-conversion", text).range(at));

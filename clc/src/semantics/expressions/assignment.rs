@@ -140,10 +140,8 @@ impl Checker<'_, '_> {
             return None;
         }
         let result = self.arithmetic(op, a, b, caret, span);
-        match result.kind {
-            ExprKind::Binary(_, left, right) => Some((left.ty, *right)),
-            _ => None,
-        }
+        let ExprKind::Binary(_, left, right) = result.kind else { return None };
+        Some((left.ty, *right))
     }
 
     /// `a, b`
@@ -224,19 +222,13 @@ impl Checker<'_, '_> {
         if let TypeKind::Vector(scalar, lanes) = *self.kind(chosen.ty) {
             return self.select(chosen, (scalar, lanes), a, b, expr);
         }
-        let is_condition = match self.kind(chosen.ty) {
-            TypeKind::Scalar(scalar) => {
-                if scalar.is_float() {
-                    let text =
-                        format!("used type {} where floating point type is not allowed", self.describe_ty(chosen.ty));
-                    self.report(Diagnostic::error(expr.caret, text).range(chosen.span));
-                    return self.error_value(expr.span);
-                }
-                true
-            }
-            TypeKind::Enum(_) | TypeKind::Pointer(_) => true,
-            _ => false,
-        };
+        let kind = self.kind(chosen.ty);
+        if matches!(kind, TypeKind::Scalar(scalar) if scalar.is_float()) {
+            let text = format!("used type {} where floating point type is not allowed", self.describe_ty(chosen.ty));
+            self.report(Diagnostic::error(expr.caret, text).range(chosen.span));
+            return self.error_value(expr.span);
+        }
+        let is_condition = kind.has_truth();
         if !is_condition {
             let text = format!("used type {} where arithmetic or pointer type is required", self.shown(&chosen));
             self.report(Diagnostic::error(chosen.span, text).range(chosen.span));

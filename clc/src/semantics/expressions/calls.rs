@@ -12,10 +12,10 @@ use crate::types::{FunctionType, QualTy, Scalar, TypeKind};
 impl Checker<'_, '_> {
     /// `f(...)`
     pub(super) fn call(&mut self, callee: &ast::Expr, arguments: &[ast::Expr], expr: &ast::Expr) -> Operand {
-        let operand = match self.operand(callee) {
-            Operand::Functions(functions) => self.redeclared_printf(functions),
-            other => other,
-        };
+        let mut operand = self.operand(callee);
+        if let Operand::Functions(functions) = operand {
+            operand = self.redeclared_printf(functions);
+        }
         if let Operand::Builtin(name) = operand {
             if super::compiler_builtins::is_name(self.text(name)) {
                 return self.compiler_builtin(name, arguments, callee.span, expr);
@@ -23,12 +23,11 @@ impl Checker<'_, '_> {
             return Operand::Value(self.call_builtin(name, arguments, callee.span, expr));
         }
         let values: Vec<Expr> = arguments.iter().map(|argument| self.expr(argument)).collect();
-        Operand::Value(match operand {
-            Operand::Functions(functions) => self.call_functions(&functions, values, callee.span, expr),
-            other => {
-                let value = self.value(other, callee.span);
-                self.call_value(value, values, expr)
-            }
+        Operand::Value(if let Operand::Functions(functions) = operand {
+            self.call_functions(&functions, values, callee.span, expr)
+        } else {
+            let value = self.value(operand, callee.span);
+            self.call_value(value, values, expr)
         })
     }
 
@@ -127,10 +126,8 @@ impl Checker<'_, '_> {
         let mut types = Vec::with_capacity(functions.len());
         for id in functions {
             let ty = self.functions.get(id.0 as usize).map(|info| info.ty)?;
-            match self.kind(ty) {
-                TypeKind::Function(ty) => types.push(ty.clone()),
-                _ => return None,
-            }
+            let TypeKind::Function(ty) = self.kind(ty) else { return None };
+            types.push(ty.clone());
         }
         let candidates = types.iter().map(|ty| (ty.parameters.as_slice(), ty.is_variadic));
         let (text, listed, note): (_, Vec<usize>, _) = match self.choose_overload(candidates, values) {

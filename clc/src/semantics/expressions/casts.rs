@@ -201,21 +201,20 @@ impl Checker<'_, '_> {
                 failed = true;
                 continue;
             }
-            match *self.kind(value.ty) {
-                TypeKind::Vector(other, parts) if other == scalar => {
-                    count += u32::from(parts);
-                    if count > u32::from(lanes) && !failed {
-                        self.error(item.span, "excess elements in vector initializer");
-                        failed = true;
-                    }
-                    values.push(value);
+            if let TypeKind::Vector(other, parts) = *self.kind(value.ty)
+                && other == scalar
+            {
+                count += u32::from(parts);
+                if count > u32::from(lanes) && !failed {
+                    self.error(item.span, "excess elements in vector initializer");
+                    failed = true;
                 }
-                _ => {
-                    count += 1;
-                    let value = self.convert_assign(value, element, Assigning::Initialization);
-                    failed |= self.is_error(value.ty);
-                    values.push(value);
-                }
+                values.push(value);
+            } else {
+                count += 1;
+                let value = self.convert_assign(value, element, Assigning::Initialization);
+                failed |= self.is_error(value.ty);
+                values.push(value);
             }
         }
         if failed {

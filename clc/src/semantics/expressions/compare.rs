@@ -42,9 +42,10 @@ impl Checker<'_, '_> {
             let Some((a, b)) = self.usual(a, b, caret) else {
                 return self.error_value(span);
             };
-            let ty = match *self.kind(a.ty) {
-                TypeKind::Vector(scalar, lanes) => self.mask_type(scalar, lanes),
-                _ => self.int(),
+            let ty = if let TypeKind::Vector(scalar, lanes) = *self.kind(a.ty) {
+                self.mask_type(scalar, lanes)
+            } else {
+                self.int()
             };
             return self.make(ExprKind::Compare(op, Box::new(a), Box::new(b)), ty, span);
         }
@@ -130,10 +131,9 @@ impl Checker<'_, '_> {
             return self.logical_vector(op, a, b, expr);
         }
         let before_1_2 = self.version() < Version::V1_2;
-        let is_condition = |ty: Ty| match self.kind(ty) {
-            TypeKind::Scalar(scalar) => !(before_1_2 && scalar.is_float()),
-            TypeKind::Enum(_) | TypeKind::Pointer(_) => true,
-            _ => false,
+        let is_condition = |ty: Ty| {
+            let is_float = matches!(self.kind(ty), TypeKind::Scalar(scalar) if scalar.is_float());
+            self.kind(ty).has_truth() && !(before_1_2 && is_float)
         };
         if !is_condition(a.ty) || !is_condition(b.ty) {
             self.invalid_operands(&a, &b, expr.caret);
@@ -141,10 +141,9 @@ impl Checker<'_, '_> {
         }
         let (a, b) = (self.truth(a), self.truth(b));
         let (bool, int) = (self.bool(), self.int());
-        let kind = match op {
-            BinaryOp::LogicalAnd => ExprKind::LogicalAnd(Box::new(a), Box::new(b)),
-            _ => ExprKind::LogicalOr(Box::new(a), Box::new(b)),
-        };
+        let (a, b) = (Box::new(a), Box::new(b));
+        let is_and = op == BinaryOp::LogicalAnd;
+        let kind = if is_and { ExprKind::LogicalAnd(a, b) } else { ExprKind::LogicalOr(a, b) };
         let value = self.make(kind, bool, expr.span);
         self.convert(value, int)
     }
@@ -186,51 +185,41 @@ impl Checker<'_, '_> {
     pub(crate) fn condition(&mut self, expr: &ast::Expr) -> Expr {
         self.warn_condition(expr);
         let value = self.expr(expr);
-        match self.kind(value.ty) {
-            TypeKind::Error => value,
-            TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_) => self.truth(value),
-            TypeKind::Queue | TypeKind::Event | TypeKind::ClkEvent | TypeKind::ReserveId => {
-                let bool = self.bool();
-                self.convert(value, bool)
-            }
-            _ => {
-                let text = format!("statement requires expression of scalar type ({} invalid)", self.shown(&value));
-                self.error(expr.span, text);
-                self.error_value(expr.span)
-            }
+        let kind = self.kind(value.ty);
+        if *kind == TypeKind::Error {
+            value
+        } else if kind.has_truth() {
+            self.truth(value)
+        } else if matches!(kind, TypeKind::Queue | TypeKind::Event | TypeKind::ClkEvent | TypeKind::ReserveId) {
+            let bool = self.bool();
+            self.convert(value, bool)
+        } else {
+            let text = format!("statement requires expression of scalar type ({} invalid)", self.shown(&value));
+            self.error(expr.span, text);
+            self.error_value(expr.span)
         }
     }
 
     /// Warns of `if (a = b)`, and of superfluous parentheses in `if ((a == b))`.
     fn warn_condition(&mut self, expr: &ast::Expr) {
-        match &expr.kind {
-            ast::ExprKind::Assign(None, ..) => {
-                let text = "using the result of an assignment as a condition without parentheses";
-                let diagnostic = Diagnostic::warning(expr.caret, "parentheses", text)
-                    .range(expr.span)
-                    .note(expr.caret, "place parentheses around the assignment to silence this warning")
-                    .note(expr.caret, "use '==' to turn this assignment into an equality comparison");
-                self.report(diagnostic);
-            }
-            ast::ExprKind::Paren(inner) => {
-                if let ast::ExprKind::Binary(BinaryOp::Equal, left, _) = &inner.kind
-                    && matches!(
-                        left.kind,
-                        ast::ExprKind::Name(_) | ast::ExprKind::Index(..) | ast::ExprKind::Member(..)
-                    )
-                {
-                    let text = "equality comparison with extraneous parentheses";
-                    let diagnostic = Diagnostic::warning(inner.caret, "parentheses-equality", text)
-                        .range(inner.span)
-                        .note(
-                            inner.caret,
-                            "remove extraneous parentheses around the comparison to silence this warning",
-                        )
-                        .note(inner.caret, "use '=' to turn this equality comparison into an assignment");
-                    self.report(diagnostic);
-                }
-            }
-            _ => {}
+        if let ast::ExprKind::Assign(None, ..) = &expr.kind {
+            let text = "using the result of an assignment as a condition without parentheses";
+            let diagnostic = Diagnostic::warning(expr.caret, "parentheses", text)
+                .range(expr.span)
+                .note(expr.caret, "place parentheses around the assignment to silence this warning")
+                .note(expr.caret, "use '==' to turn this assignment into an equality comparison");
+            self.report(diagnostic);
+        }
+        if let ast::ExprKind::Paren(inner) = &expr.kind
+            && let ast::ExprKind::Binary(BinaryOp::Equal, left, _) = &inner.kind
+            && matches!(left.kind, ast::ExprKind::Name(_) | ast::ExprKind::Index(..) | ast::ExprKind::Member(..))
+        {
+            let text = "equality comparison with extraneous parentheses";
+            let diagnostic = Diagnostic::warning(inner.caret, "parentheses-equality", text)
+                .range(inner.span)
+                .note(inner.caret, "remove extraneous parentheses around the comparison to silence this warning")
+                .note(inner.caret, "use '=' to turn this equality comparison into an assignment");
+            self.report(diagnostic);
         }
     }
 }

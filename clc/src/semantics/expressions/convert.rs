@@ -48,10 +48,7 @@ impl Checker<'_, '_> {
 
     /// What a pointer points to.
     pub(super) fn pointee(&self, ty: Ty) -> Option<QualTy> {
-        match self.kind(ty) {
-            TypeKind::Pointer(to) => Some(*to),
-            _ => None,
-        }
+        self.kind(ty).pointee()
     }
 
     /// The signed integer vector (or scalar) that a comparison of operands of this shape gives.
@@ -62,10 +59,7 @@ impl Checker<'_, '_> {
 
     /// The type of a value as diagnostics print it: that of the object, if it has just been read.
     pub(super) fn shown(&self, value: &Expr) -> String {
-        match &value.kind {
-            ExprKind::Load(place) => self.describe(place.ty),
-            _ => self.describe_ty(value.ty),
-        }
+        if let ExprKind::Load(place) = &value.kind { self.describe(place.ty) } else { self.describe_ty(value.ty) }
     }
 
     /// A node, folded if it is constant.
@@ -148,11 +142,8 @@ impl Checker<'_, '_> {
 
     /// The integer promotions.
     pub(super) fn promote(&mut self, value: Expr) -> Expr {
-        let to = match self.kind(value.ty) {
-            TypeKind::Enum(id) => self.promoted(self.module.types.enumeration(*id).scalar),
-            TypeKind::Scalar(scalar) => self.promoted(*scalar),
-            _ => return value,
-        };
+        let Some(scalar) = self.module.types.scalar_of(value.ty) else { return value };
+        let to = self.promoted(scalar);
         let to = self.scalar_ty(to);
         self.convert(value, to)
     }
@@ -161,7 +152,13 @@ impl Checker<'_, '_> {
     pub(super) fn promoted(&self, scalar: Scalar) -> Scalar {
         match scalar {
             Scalar::Bool | Scalar::Char | Scalar::UChar | Scalar::Short | Scalar::UShort => Scalar::Int,
-            other => other,
+            Scalar::Int
+            | Scalar::UInt
+            | Scalar::Long
+            | Scalar::ULong
+            | Scalar::Half
+            | Scalar::Float
+            | Scalar::Double => scalar,
         }
     }
 
@@ -285,11 +282,14 @@ impl Checker<'_, '_> {
     /// Converts what has been read to a condition: a `bool`.
     pub(super) fn truth(&mut self, value: Expr) -> Expr {
         let bool = self.bool();
-        match value.kind {
-            // A comparison, or a logical operator, that had become an `int`.
-            ExprKind::Convert(Conversion::Arithmetic, inner) if inner.ty == bool && value.ty == self.int() => *inner,
-            kind => self.convert(Expr { kind, ..value }, bool),
+        // A comparison, or a logical operator, that had become an `int`.
+        if value.ty == self.int()
+            && matches!(&value.kind, ExprKind::Convert(Conversion::Arithmetic, inner) if inner.ty == bool)
+            && let ExprKind::Convert(_, inner) = value.kind
+        {
+            return *inner;
         }
+        self.convert(value, bool)
     }
 
     /// A local variable that has a value as soon as it is evaluated.
@@ -306,30 +306,26 @@ impl Checker<'_, '_> {
     /// Reads a place: arrays become a pointer to their first element.
     pub(crate) fn load(&mut self, place: Place) -> Expr {
         let span = place.span;
-        match *self.kind(place.ty.ty) {
-            TypeKind::Array(element, _) => {
-                let to = element.in_space(place.ty.quals.space);
-                let to = QualTy { quals: merged(to, place.ty), ..to };
-                let ty = self.module.types.pointer(to);
-                self.make(ExprKind::AddressOf(Box::new(place)), ty, span)
-            }
-            TypeKind::Scalar(Scalar::Half) if !self.has_half() => {
-                let ty = self.describe(place.ty);
-                let text = format!(
-                    "loading directly from pointer to type {ty} requires cl_khr_fp16. Use vector data load builtin functions instead"
-                );
-                self.error(span, text);
-                self.error_value(span)
-            }
-            TypeKind::Function(_) => {
-                self.error(span, "taking address of function is not allowed");
-                self.error_value(span)
-            }
-            _ => {
-                let ty = place.ty.ty;
-                Expr { kind: ExprKind::Load(Box::new(place)), ty, span }
-            }
+        if let TypeKind::Array(element, _) = *self.kind(place.ty.ty) {
+            let to = element.in_space(place.ty.quals.space);
+            let to = QualTy { quals: merged(to, place.ty), ..to };
+            let ty = self.module.types.pointer(to);
+            return self.make(ExprKind::AddressOf(Box::new(place)), ty, span);
         }
+        if self.is_missing_half(place.ty.ty) {
+            let ty = self.describe(place.ty);
+            let text = format!(
+                "loading directly from pointer to type {ty} requires cl_khr_fp16. Use vector data load builtin functions instead"
+            );
+            self.error(span, text);
+            return self.error_value(span);
+        }
+        if matches!(self.kind(place.ty.ty), TypeKind::Function(_)) {
+            self.error(span, "taking address of function is not allowed");
+            return self.error_value(span);
+        }
+        let ty = place.ty.ty;
+        Expr { kind: ExprKind::Load(Box::new(place)), ty, span }
     }
 }
 

@@ -89,13 +89,8 @@ impl Checker<'_, '_> {
 
     /// The function type of a block.
     fn block_function_type(&self, ty: Ty) -> Option<FunctionType> {
-        match self.kind(ty) {
-            TypeKind::BlockPointer(function) => match self.kind(*function) {
-                TypeKind::Function(ty) => Some((**ty).clone()),
-                _ => None,
-            },
-            _ => None,
-        }
+        let TypeKind::BlockPointer(function) = self.kind(ty) else { return None };
+        self.kind(*function).function().cloned()
     }
 
     /// Whether all parameters are `local void *`, or with an extension pointers to local memory of any type.

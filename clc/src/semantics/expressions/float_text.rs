@@ -1,6 +1,6 @@
 //! Floating-point constants as text: correctly rounded bits of `half`, `float` and `double`, from decimal and hexadecimal digits.
 
-use crate::types::Scalar;
+use crate::types::FloatFormat;
 
 /// The bits of a constant, and whether it fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,34 +13,20 @@ pub(super) struct Parsed {
     pub underflows: bool,
 }
 
-/// Bits of the significand (the hidden one included) and the largest exponent.
-fn format(scalar: Scalar) -> (u32, i64) {
-    match scalar {
-        Scalar::Half => (11, 15),
-        Scalar::Float => (24, 127),
-        _ => (53, 1023),
-    }
-}
-
 /// Parses digits without a suffix: `1.5e3`, or `0x1.8p3` without the `0x`. The text was checked: it has the right shape.
-pub(super) fn parse(text: &str, is_hex: bool, scalar: Scalar) -> Parsed {
-    let bits = if is_hex { hexadecimal(text, scalar) } else { decimal(text, scalar) };
-    let infinity = match scalar {
-        Scalar::Half => 0x7c00,
-        Scalar::Float => 0x7f80_0000,
-        _ => 0x7ff0_0000_0000_0000,
-    };
+pub(super) fn parse(text: &str, is_hex: bool, format: FloatFormat) -> Parsed {
+    let bits = if is_hex { hexadecimal(text, format) } else { decimal(text, format) };
     let digits = text.split(if is_hex { ['p', 'P'] } else { ['e', 'E'] }).next().unwrap_or("");
     let is_zero = !digits.bytes().any(|byte| byte != b'0' && byte != b'.');
-    Parsed { bits, overflows: bits == infinity, underflows: bits == 0 && !is_zero }
+    Parsed { bits, overflows: bits == format.infinity(), underflows: bits == 0 && !is_zero }
 }
 
-fn decimal(text: &str, scalar: Scalar) -> u64 {
+fn decimal(text: &str, format: FloatFormat) -> u64 {
     // Rust's parser wants a digit on one side of the point, which C's grammar guarantees, and takes any length.
-    match scalar {
-        Scalar::Float => u64::from(text.parse::<f32>().map_or(0, f32::to_bits)),
-        Scalar::Half => decimal_half(text),
-        _ => text.parse::<f64>().map_or(0, f64::to_bits),
+    match format {
+        FloatFormat::Single => u64::from(text.parse::<f32>().map_or(0, f32::to_bits)),
+        FloatFormat::Half => decimal_half(text),
+        FloatFormat::Double => text.parse::<f64>().map_or(0, f64::to_bits),
     }
 }
 
@@ -83,7 +69,7 @@ fn normalized(text: &str) -> (i64, Vec<u8>) {
     (exponent.saturating_add(whole.len() as i64 - zeros as i64), all)
 }
 
-fn hexadecimal(text: &str, scalar: Scalar) -> u64 {
+fn hexadecimal(text: &str, format: FloatFormat) -> u64 {
     let (digits, exponent) = text.split_once(['p', 'P']).unwrap_or((text, "0"));
     let negative = exponent.starts_with('-');
     let magnitude = exponent.trim_start_matches(['+', '-']);
@@ -108,18 +94,18 @@ fn hexadecimal(text: &str, scalar: Scalar) -> u64 {
             exponent += if after_point { 0 } else { 4 };
         }
     }
-    round(significand, sticky, exponent, scalar)
+    round(significand, sticky, exponent, format)
 }
 
 /// The encoding of `significand * 2^exponent`, plus something smaller than the last bit if `sticky` is set: to nearest even.
-fn round(significand: u64, sticky: bool, exponent: i64, scalar: Scalar) -> u64 {
+fn round(significand: u64, sticky: bool, exponent: i64, format: FloatFormat) -> u64 {
     if significand == 0 {
         return 0;
     }
-    let (precision, maximum) = format(scalar);
+    let (precision, maximum) = (format.precision(), format.max_exponent());
     let minimum = 1 - maximum;
     let top = exponent + 63 - i64::from(significand.leading_zeros());
-    let infinity = ((2 * maximum + 1) as u64) << (precision - 1);
+    let infinity = format.infinity();
     if top > maximum {
         return infinity;
     }
@@ -149,7 +135,7 @@ mod tests {
     use super::*;
 
     fn half(text: &str, is_hex: bool) -> u64 {
-        parse(text, is_hex, Scalar::Half).bits
+        parse(text, is_hex, FloatFormat::Half).bits
     }
 
     #[test]
@@ -166,14 +152,14 @@ mod tests {
         assert_eq!(half("1.000488281249999999999999999999999", false), 0x3c00);
         assert_eq!(half("2.98023223876953125e-8", false), 0);
         assert_eq!(half("2.98023223876953125000000000000001e-8", false), 1);
-        assert_eq!(parse("0.1", false, Scalar::Float).bits, u64::from(0.1_f32.to_bits()));
-        assert_eq!(parse(".5", false, Scalar::Double).bits, 0.5_f64.to_bits());
-        assert_eq!(parse("5.", false, Scalar::Double).bits, 5.0_f64.to_bits());
+        assert_eq!(parse("0.1", false, FloatFormat::Single).bits, u64::from(0.1_f32.to_bits()));
+        assert_eq!(parse(".5", false, FloatFormat::Double).bits, 0.5_f64.to_bits());
+        assert_eq!(parse("5.", false, FloatFormat::Double).bits, 5.0_f64.to_bits());
     }
 
     #[test]
     fn hexadecimals_are_rounded_to_nearest_even() {
-        let float = |text| parse(text, true, Scalar::Float).bits as u32;
+        let float = |text| parse(text, true, FloatFormat::Single).bits as u32;
         assert_eq!(float("1p0"), 1.0_f32.to_bits());
         assert_eq!(float("1.8p3"), 12.0_f32.to_bits());
         assert_eq!(float(".8p1"), 1.0_f32.to_bits());
@@ -187,7 +173,7 @@ mod tests {
         assert_eq!(float("1.0000010000000000000000000001p0"), 1.0_f32.to_bits() + 1);
         assert_eq!(float("1p-126"), f32::MIN_POSITIVE.to_bits());
         assert_eq!(float("0.ffffffp-126"), f32::MIN_POSITIVE.to_bits());
-        assert_eq!(parse("1.fffffffffffffp1023", true, Scalar::Double).bits, f64::MAX.to_bits());
+        assert_eq!(parse("1.fffffffffffffp1023", true, FloatFormat::Double).bits, f64::MAX.to_bits());
         assert_eq!(half("1.ffcp15", true), 0x7bff);
         assert_eq!(half("1p-24", true), 1);
         assert_eq!(float("1p999999999999999999999"), f32::INFINITY.to_bits());
@@ -196,9 +182,9 @@ mod tests {
 
     #[test]
     fn range_errors_are_told() {
-        assert!(parse("1e50", false, Scalar::Float).overflows);
-        assert!(parse("1e-50", false, Scalar::Float).underflows);
-        assert!(!parse("0.000", false, Scalar::Float).underflows);
-        assert!(!parse("0e5", false, Scalar::Float).underflows);
+        assert!(parse("1e50", false, FloatFormat::Single).overflows);
+        assert!(parse("1e-50", false, FloatFormat::Single).underflows);
+        assert!(!parse("0.000", false, FloatFormat::Single).underflows);
+        assert!(!parse("0e5", false, FloatFormat::Single).underflows);
     }
 }

@@ -7,7 +7,7 @@ use crate::semantics::{Checker, Operand};
 use crate::source::{Span, Symbol};
 use crate::syntax::ast::Name;
 use crate::tree::{Constant, Expr, ExprKind, Place, PlaceKind};
-use crate::types::Scalar;
+use crate::types::{FloatFormat, Scalar};
 
 /// The part of a token that begins at a byte of its spelling.
 fn part(span: Span, offset: usize) -> Span {
@@ -137,15 +137,16 @@ impl Checker<'_, '_> {
                 scalar = Scalar::Float;
             }
         }
-        let parsed = float_text::parse(digits, shape.radix == 16, scalar);
+        let format = scalar.float_format().unwrap_or(FloatFormat::Double);
+        let parsed = float_text::parse(digits, shape.radix == 16, format);
         if parsed.overflows || parsed.underflows {
-            let (word, extreme) = match (scalar, parsed.overflows) {
-                (Scalar::Half, true) => ("large", "maximum is 65504"),
-                (Scalar::Half, false) => ("small", "minimum is 5.9605E-8"),
-                (Scalar::Float, true) => ("large", "maximum is 3.40282347E+38"),
-                (Scalar::Float, false) => ("small", "minimum is 1.40129846E-45"),
-                (_, true) => ("large", "maximum is 1.7976931348623157E+308"),
-                (_, false) => ("small", "minimum is 4.9406564584124654E-324"),
+            let (word, extreme) = match (format, parsed.overflows) {
+                (FloatFormat::Half, true) => ("large", "maximum is 65504"),
+                (FloatFormat::Half, false) => ("small", "minimum is 5.9605E-8"),
+                (FloatFormat::Single, true) => ("large", "maximum is 3.40282347E+38"),
+                (FloatFormat::Single, false) => ("small", "minimum is 1.40129846E-45"),
+                (FloatFormat::Double, true) => ("large", "maximum is 1.7976931348623157E+308"),
+                (FloatFormat::Double, false) => ("small", "minimum is 4.9406564584124654E-324"),
             };
             let message =
                 format!("magnitude of floating-point constant too {word} for type '{}'; {extreme}", scalar.name());

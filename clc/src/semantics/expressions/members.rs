@@ -68,16 +68,18 @@ impl Checker<'_, '_> {
             Some(found) => found,
             None => return Operand::Value(self.error_value(expr.span)),
         };
-        match *self.kind(ty.ty) {
-            TypeKind::Record(_) => self.record_member(operand, ty, name, expr),
-            TypeKind::Vector(scalar, lanes) => self.component(operand, (scalar, lanes), name, expr),
-            TypeKind::Error => Operand::Value(self.error_value(expr.span)),
-            _ => {
-                let text = format!("member reference base type {} is not a structure or union", self.describe(ty));
-                self.report(Diagnostic::error(operator, text).range(base.span));
-                Operand::Value(self.error_value(expr.span))
-            }
+        let kind = self.kind(ty.ty);
+        if let TypeKind::Vector(scalar, lanes) = *kind {
+            return self.component(operand, (scalar, lanes), name, expr);
         }
+        if matches!(kind, TypeKind::Record(_)) {
+            return self.record_member(operand, ty, name, expr);
+        }
+        if !self.is_error(ty.ty) {
+            let text = format!("member reference base type {} is not a structure or union", self.describe(ty));
+            self.report(Diagnostic::error(operator, text).range(base.span));
+        }
+        Operand::Value(self.error_value(expr.span))
     }
 
     /// The object whose member is meant, and its type.
@@ -96,11 +98,7 @@ impl Checker<'_, '_> {
         if self.is_error(ty.ty) {
             return None;
         }
-        let points = match self.kind(ty.ty) {
-            TypeKind::Pointer(to) => Some(*to),
-            TypeKind::Array(..) if arrow => None,
-            _ => None,
-        };
+        let points = self.pointee(ty.ty);
         let is_array = matches!(self.kind(ty.ty), TypeKind::Array(..));
         if !arrow {
             let has_members =
@@ -213,7 +211,7 @@ impl Checker<'_, '_> {
                         Operand::Value(self.make(kind, ty.ty, expr.span))
                     }
                 }
-                other => other,
+                Operand::Functions(_) | Operand::Builtin(_) => operand,
             };
         }
         operand
@@ -233,12 +231,11 @@ impl Checker<'_, '_> {
                 return Operand::Value(self.error_value(expr.span));
             }
             Lanes::Exceeds => {
-                let ty = match &base {
-                    Operand::Place(place) => self.describe(place.ty),
-                    _ => {
-                        let ty = self.module.types.vector(scalar, lanes);
-                        self.describe_ty(ty)
-                    }
+                let ty = if let Operand::Place(place) = &base {
+                    self.describe(place.ty)
+                } else {
+                    let ty = self.module.types.vector(scalar, lanes);
+                    self.describe_ty(ty)
                 };
                 let message = format!("vector component access exceeds type {ty}");
                 self.error(expr.caret, message);
@@ -282,20 +279,18 @@ impl Checker<'_, '_> {
         match base {
             Operand::Place(place) => {
                 let quals = place.ty.quals;
-                let kind = match place.kind {
+                let kind = if let PlaceKind::Lanes(inner, outer) = place.kind {
                     // Components of components are components of the vector.
-                    PlaceKind::Lanes(inner, outer) => {
-                        let beyond = self.lanes(inner.ty.ty).map_or(0, |(_, count)| count);
-                        let composed =
-                            whole.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(beyond));
-                        PlaceKind::Lanes(inner, composed.collect())
-                    }
-                    kind => PlaceKind::Lanes(Box::new(Place { kind, ..place }), whole),
+                    let beyond = self.lanes(inner.ty.ty).map_or(0, |(_, count)| count);
+                    let composed = whole.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(beyond));
+                    PlaceKind::Lanes(inner, composed.collect())
+                } else {
+                    PlaceKind::Lanes(Box::new(place), whole)
                 };
                 Operand::Place(Place { kind, ty: QualTy { ty, quals }, span: expr.span })
             }
-            other => {
-                let value = self.value(other, expr.span);
+            Operand::Value(_) | Operand::Functions(_) | Operand::Builtin(_) => {
+                let value = self.value(base, expr.span);
                 Operand::Value(self.make(ExprKind::Swizzle(Box::new(value), whole), ty, expr.span))
             }
         }
@@ -342,7 +337,7 @@ impl Checker<'_, '_> {
             }
             Operand::Place(place) if self.is_vector(place.ty.ty) => self.lane_of_place(place, index, expr.span),
             Operand::Value(value) if self.is_vector(value.ty) => self.lane_of_value(value, index, expr.span),
-            base => {
+            Operand::Value(_) | Operand::Place(_) | Operand::Functions(_) | Operand::Builtin(_) => {
                 let value = self.value(base, base_span);
                 if self.is_error(value.ty) {
                     return Operand::Value(value);

@@ -122,11 +122,10 @@ impl Checker<'_, '_> {
 
     /// The bytes of a string literal, or of another constant string, whose address a value is.
     fn literal_bytes(&self, value: &Expr) -> Option<Vec<u8>> {
-        let place = match &value.kind {
-            ExprKind::AddressOf(place) => place,
-            ExprKind::Convert(_, inner) => return self.literal_bytes(inner),
-            _ => return None,
-        };
+        if let ExprKind::Convert(_, inner) = &value.kind {
+            return self.literal_bytes(inner);
+        }
+        let ExprKind::AddressOf(place) = &value.kind else { return None };
         let PlaceKind::Global(global) = place.kind else { return None };
         let global = self.module.globals.get(global.0 as usize)?;
         if global.ty.quals.space != AddressSpace::Constant {
@@ -261,7 +260,14 @@ fn c_name(scalar: Scalar) -> &'static str {
         Scalar::UShort => "unsigned short",
         Scalar::UInt => "unsigned int",
         Scalar::ULong => "unsigned long",
-        other => other.name(),
+        Scalar::Bool
+        | Scalar::Char
+        | Scalar::Short
+        | Scalar::Int
+        | Scalar::Long
+        | Scalar::Half
+        | Scalar::Float
+        | Scalar::Double => scalar.name(),
     }
 }
 

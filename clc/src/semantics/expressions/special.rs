@@ -39,15 +39,15 @@ impl Checker<'_, '_> {
 
     fn size_or_align(&mut self, what: &TypeOrExpr, name: &str, expr: &ast::Expr) -> Expr {
         let ty = self.type_or_expr(what);
-        let layout = match self.kind(ty.ty) {
-            TypeKind::Error => return self.error_value(expr.span),
-            TypeKind::Void | TypeKind::Function(_) => {
-                let what = if ty.ty == self.module.types.void() { "void" } else { "function" };
-                self.error(expr.span, format!("invalid application of '{name}' to a {what} type"));
-                return self.error_value(expr.span);
-            }
-            _ => self.module.types.layout(ty.ty),
-        };
+        if self.is_error(ty.ty) {
+            return self.error_value(expr.span);
+        }
+        if matches!(self.kind(ty.ty), TypeKind::Void | TypeKind::Function(_)) {
+            let what = if ty.ty == self.module.types.void() { "void" } else { "function" };
+            self.error(expr.span, format!("invalid application of '{name}' to a {what} type"));
+            return self.error_value(expr.span);
+        }
+        let layout = self.module.types.layout(ty.ty);
         let Some(layout) = layout else {
             let text = format!("invalid application of '{name}' to an incomplete type {}", self.describe(ty));
             self.error(expr.span, text);
@@ -60,16 +60,17 @@ impl Checker<'_, '_> {
     /// `vec_step`
     pub(super) fn vec_step(&mut self, what: &TypeOrExpr, expr: &ast::Expr) -> Expr {
         let ty = self.type_or_expr(what);
-        let steps = match self.kind(ty.ty) {
-            TypeKind::Error => return self.error_value(expr.span),
-            TypeKind::Vector(_, 3) => 4,
-            TypeKind::Vector(_, lanes) => u64::from(*lanes),
-            TypeKind::Scalar(_) | TypeKind::Void => 1,
-            _ => {
+        let kind = self.kind(ty.ty);
+        let steps = if let TypeKind::Vector(_, lanes) = kind {
+            if *lanes == 3 { 4 } else { u64::from(*lanes) }
+        } else if matches!(kind, TypeKind::Scalar(_) | TypeKind::Void) {
+            1
+        } else {
+            if !self.is_error(ty.ty) {
                 let text = format!("'vec_step' requires built-in scalar or vector type, {} invalid", self.describe(ty));
                 self.error(expr.span, text);
-                return self.error_value(expr.span);
             }
+            return self.error_value(expr.span);
         };
         self.size_constant(steps, expr.span)
     }

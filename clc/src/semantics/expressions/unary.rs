@@ -6,10 +6,10 @@ use super::convert::merged;
 use crate::diagnostics::Diagnostic;
 use crate::options::Version;
 use crate::semantics::{Checker, Entity, Operand};
-use crate::source::Span;
+use crate::source::{Span, Symbol};
 use crate::syntax::ast::{self, UnaryOp};
 use crate::tree::{self, Expr, ExprKind, Place, PlaceKind};
-use crate::types::{QualTy, RecordId, Scalar, TypeKind};
+use crate::types::{QualTy, RecordId, Scalar, TypeKind, Uses};
 
 impl Checker<'_, '_> {
     /// A unary operator.
@@ -48,11 +48,10 @@ impl Checker<'_, '_> {
             return self.invalid_argument(&value, expr);
         }
         let value = self.promote(value);
-        let op = match op {
-            UnaryOp::Plus => return Expr { span: expr.span, ..value },
-            UnaryOp::Minus => tree::UnaryOp::Negate,
-            _ => tree::UnaryOp::Not,
-        };
+        if op == UnaryOp::Plus {
+            return Expr { span: expr.span, ..value };
+        }
+        let op = if op == UnaryOp::Minus { tree::UnaryOp::Negate } else { tree::UnaryOp::Not };
         let ty = value.ty;
         self.make(ExprKind::Unary(op, Box::new(value)), ty, expr.span)
     }
@@ -63,23 +62,20 @@ impl Checker<'_, '_> {
             return value;
         }
         let before_1_2 = self.version() < Version::V1_2;
-        match *self.kind(value.ty) {
-            TypeKind::Vector(scalar, lanes) => {
-                if scalar.is_float() && before_1_2 {
-                    return self.invalid_argument(&value, expr);
-                }
-                let ty = self.mask_type(scalar, lanes);
-                self.make(ExprKind::Unary(tree::UnaryOp::LogicalNot, Box::new(value)), ty, expr.span)
-            }
-            TypeKind::Scalar(scalar) if scalar.is_float() && before_1_2 => self.invalid_argument(&value, expr),
-            TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_) => {
-                let value = self.truth(value);
-                let (bool, int) = (self.bool(), self.int());
-                let negated = self.make(ExprKind::Unary(tree::UnaryOp::LogicalNot, Box::new(value)), bool, expr.span);
-                self.convert(negated, int)
-            }
-            _ => self.invalid_argument(&value, expr),
+        if before_1_2 && self.lanes(value.ty).is_some_and(|(scalar, _)| scalar.is_float()) {
+            return self.invalid_argument(&value, expr);
         }
+        if let TypeKind::Vector(scalar, lanes) = *self.kind(value.ty) {
+            let ty = self.mask_type(scalar, lanes);
+            return self.make(ExprKind::Unary(tree::UnaryOp::LogicalNot, Box::new(value)), ty, expr.span);
+        }
+        if !self.kind(value.ty).has_truth() {
+            return self.invalid_argument(&value, expr);
+        }
+        let value = self.truth(value);
+        let (bool, int) = (self.bool(), self.int());
+        let negated = self.make(ExprKind::Unary(tree::UnaryOp::LogicalNot, Box::new(value)), bool, expr.span);
+        self.convert(negated, int)
     }
 
     fn dereference(&mut self, inner: &ast::Expr, expr: &ast::Expr) -> Operand {
@@ -88,10 +84,10 @@ impl Checker<'_, '_> {
             return Operand::Value(value);
         }
         let Some(to) = self.pointee(value.ty) else {
-            let text = match self.kind(value.ty) {
-                TypeKind::BlockPointer(_) => return Operand::Value(self.invalid_argument(&value, expr)),
-                _ => format!("indirection requires pointer operand ({} invalid)", self.shown(&value)),
-            };
+            if matches!(self.kind(value.ty), TypeKind::BlockPointer(_)) {
+                return Operand::Value(self.invalid_argument(&value, expr));
+            }
+            let text = format!("indirection requires pointer operand ({} invalid)", self.shown(&value));
             self.report(Diagnostic::error(expr.caret, text).range(value.span));
             return Operand::Value(self.error_value(expr.span));
         };
@@ -109,10 +105,12 @@ impl Checker<'_, '_> {
 
     /// What a pointer points to. The address of a place is taken back.
     pub(super) fn deref_place(&self, pointer: Expr, to: QualTy, span: Span) -> Place {
-        match pointer.kind {
-            ExprKind::AddressOf(place) if place.ty == to => Place { span, ..*place },
-            kind => Place { kind: PlaceKind::Deref(Box::new(Expr { kind, ..pointer })), ty: to, span },
+        if matches!(&pointer.kind, ExprKind::AddressOf(place) if place.ty == to)
+            && let ExprKind::AddressOf(place) = pointer.kind
+        {
+            return Place { span, ..*place };
         }
+        Place { kind: PlaceKind::Deref(Box::new(pointer)), ty: to, span }
     }
 
     fn address_of(&mut self, inner: &ast::Expr, expr: &ast::Expr) -> Expr {
@@ -154,18 +152,18 @@ impl Checker<'_, '_> {
             self.report(Diagnostic::error(caret, "address of vector element requested").range(place.span));
             return self.error_value(span);
         }
-        match self.kind(place.ty.ty) {
-            TypeKind::Error => return self.error_value(span),
-            TypeKind::Image(..) | TypeKind::Sampler | TypeKind::Pipe(..) | TypeKind::BlockPointer(_) => {
-                let text = format!("invalid argument type {} to unary expression", self.describe(place.ty));
-                self.report(Diagnostic::error(caret, text).range(place.span));
-                return self.error_value(span);
-            }
-            TypeKind::Function(_) => {
-                self.error(caret, "taking address of function is not allowed");
-                return self.error_value(span);
-            }
-            _ => {}
+        let kind = self.kind(place.ty.ty);
+        if *kind == TypeKind::Error {
+            return self.error_value(span);
+        }
+        if kind.forbids(Uses::ADDRESS_OF) {
+            let text = format!("invalid argument type {} to unary expression", self.describe(place.ty));
+            self.report(Diagnostic::error(caret, text).range(place.span));
+            return self.error_value(span);
+        }
+        if matches!(kind, TypeKind::Function(_)) {
+            self.error(caret, "taking address of function is not allowed");
+            return self.error_value(span);
         }
         let ty = self.module.types.pointer(place.ty);
         if let PlaceKind::Deref(pointer) = place.kind {
@@ -196,7 +194,20 @@ impl Checker<'_, '_> {
                 self.report(Diagnostic::error(expr.caret, text).range(place.span));
                 return self.error_value(expr.span);
             }
-            _ => {
+            TypeKind::Error
+            | TypeKind::Void
+            | TypeKind::Vector(..)
+            | TypeKind::FunctionPointer(_)
+            | TypeKind::BlockPointer(_)
+            | TypeKind::Array(..)
+            | TypeKind::Function(_)
+            | TypeKind::Record(_)
+            | TypeKind::Event
+            | TypeKind::ClkEvent
+            | TypeKind::Queue
+            | TypeKind::NdRange
+            | TypeKind::ReserveId
+            | TypeKind::NamedBarrier => {
                 let word = if decrement { "decrement" } else { "increment" };
                 let text = format!("cannot {word} value of type {}", self.describe(place.ty));
                 self.report(Diagnostic::error(expr.caret, text).range(place.span));
@@ -267,11 +278,10 @@ impl Checker<'_, '_> {
                 while let TypeKind::Array(element, _) = self.kind(ty.ty) {
                     ty = QualTy { quals: merged(*element, ty), ..*element };
                 }
-                match self.kind(ty.ty) {
-                    _ if ty.quals.is_const => true,
-                    TypeKind::Record(inner) => self.has_const_member(*inner, seen),
-                    _ => false,
+                if let TypeKind::Record(inner) = self.kind(ty.ty) {
+                    return ty.quals.is_const || self.has_const_member(*inner, seen);
                 }
+                ty.quals.is_const
             })
     }
 
@@ -293,61 +303,49 @@ impl Checker<'_, '_> {
             base = inner;
         }
         let shown = self.describe(base.ty);
-        let diagnostic = match &base.kind {
-            PlaceKind::Local(local) if base.ty.quals.is_const => {
-                let found = self.states.last().and_then(|state| state.locals.get(local.0 as usize));
-                found.map(|found| (found.name, found.span)).map(|(name, span)| {
-                    let name = name.map_or("", |name| self.text(name)).to_owned();
-                    Diagnostic::error(
-                        caret,
-                        format!("cannot assign to variable '{name}' with const-qualified type {shown}"),
-                    )
-                    .note(span, format!("variable '{name}' declared const here"))
-                })
+        let diagnostic = match self.declared_const(base) {
+            Some((what, name, span)) => {
+                let text = format!("cannot assign to {what} '{name}' with const-qualified type {shown}");
+                Diagnostic::error(caret, text).note(span, format!("{what} '{name}' declared const here"))
             }
-            PlaceKind::Global(global) if base.ty.quals.is_const => {
-                self.module.globals.get(global.0 as usize).map(|global| {
-                    let name = &global.name;
-                    Diagnostic::error(
-                        caret,
-                        format!("cannot assign to variable '{name}' with const-qualified type {shown}"),
-                    )
-                    .note(global.span, format!("variable '{name}' declared const here"))
-                })
-            }
-            PlaceKind::Field(record, index) => match *self.kind(record.ty.ty) {
-                TypeKind::Record(id) => {
-                    let field = self.module.types.record(id).fields.get(*index as usize);
-                    field.filter(|field| field.ty.quals.is_const).map(|field| (field.name, field.span)).map(
-                        |(name, span)| {
-                            let name = name.map_or("", |name| self.text(name)).to_owned();
-                            let text = format!(
-                                "cannot assign to non-static data member '{name}' with const-qualified type {shown}"
-                            );
-                            Diagnostic::error(caret, text)
-                                .note(span, format!("non-static data member '{name}' declared const here"))
-                        },
-                    )
-                }
-                _ => None,
-            },
-            _ => None,
+            None => Diagnostic::error(caret, "read-only variable is not assignable"),
         };
-        let diagnostic = diagnostic.unwrap_or_else(|| Diagnostic::error(caret, "read-only variable is not assignable"));
         self.report(diagnostic.range(range));
+    }
+
+    /// What is declared `const` of a place: its kind, its name, and where.
+    fn declared_const(&self, place: &Place) -> Option<(&'static str, String, Span)> {
+        let text = |name: Option<Symbol>| name.map_or("", |name| self.text(name)).to_owned();
+        if let PlaceKind::Field(record, index) = &place.kind {
+            let TypeKind::Record(id) = *self.kind(record.ty.ty) else { return None };
+            let field = self.module.types.record(id).fields.get(*index as usize)?;
+            return field.ty.quals.is_const.then(|| ("non-static data member", text(field.name), field.span));
+        }
+        if !place.ty.quals.is_const {
+            return None;
+        }
+        if let PlaceKind::Local(local) = place.kind {
+            let found = self.states.last()?.locals.get(local.0 as usize)?;
+            return Some(("variable", text(found.name), found.span));
+        }
+        let PlaceKind::Global(global) = place.kind else { return None };
+        let found = self.module.globals.get(global.0 as usize)?;
+        Some(("variable", found.name.clone(), found.span))
     }
 
     /// Whether pointers to a type can be moved. If not, an error is reported.
     pub(super) fn is_countable(&mut self, to: QualTy, caret: Span, range: Span) -> bool {
-        match self.kind(to.ty) {
-            TypeKind::Error => return false,
-            // A byte, as GNU C has it.
-            TypeKind::Void => return true,
-            TypeKind::Function(_) => {
-                self.report(Diagnostic::error(caret, "arithmetic on a pointer to a function type").range(range));
-                return false;
-            }
-            _ => {}
+        let kind = self.kind(to.ty);
+        if *kind == TypeKind::Error {
+            return false;
+        }
+        // A byte, as GNU C has it.
+        if *kind == TypeKind::Void {
+            return true;
+        }
+        if matches!(kind, TypeKind::Function(_)) {
+            self.report(Diagnostic::error(caret, "arithmetic on a pointer to a function type").range(range));
+            return false;
         }
         if self.module.types.layout(to.ty).is_none() {
             let text = format!("arithmetic on a pointer to an incomplete type {}", self.describe(to));
