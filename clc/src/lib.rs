@@ -20,22 +20,18 @@
 //! does not recurse without bound ([`limits`]), and its output is deterministic.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod builtins;
 pub mod diagnostics;
 pub mod emit;
 pub mod limits;
 pub mod options;
-#[warn(clippy::wildcard_enum_match_arm)]
 pub mod preprocess;
-#[warn(clippy::wildcard_enum_match_arm)]
 pub mod semantics;
 pub mod source;
-#[warn(clippy::wildcard_enum_match_arm)]
 pub mod syntax;
-#[warn(clippy::wildcard_enum_match_arm)]
 pub mod tree;
-#[warn(clippy::wildcard_enum_match_arm)]
 pub mod types;
 
 mod compile;

@@ -25,20 +25,19 @@ impl ModuleBuilder<'_> {
                 lanes.iter().zip(0..).for_each(|(bits, lane)| put(at + lane * width, width, *bits));
             }
             Constant::Bytes(list) => list.iter().zip(0..).for_each(|(byte, index)| put(at + index, 1, (*byte).into())),
-            Constant::Aggregate(parts) => match types.kind(ty) {
-                TypeKind::Record(id) => {
+            Constant::Aggregate(parts) => {
+                if let TypeKind::Record(id) = types.kind(ty) {
                     for (part, field) in parts.iter().zip(&types.record(*id).fields) {
                         self.store_bytes(field.ty.ty, part, at + field.offset, bytes)?;
                     }
                 }
-                TypeKind::Array(element, _) => {
+                if let TypeKind::Array(element, _) = types.kind(ty) {
                     let size = types.layout(element.ty)?.size;
                     for (part, index) in parts.iter().zip(0..) {
                         self.store_bytes(element.ty, part, at + size * index, bytes)?;
                     }
                 }
-                _ => {}
-            },
+            }
             Constant::Union(field, value) => {
                 if let TypeKind::Record(id) = types.kind(ty) {
                     let field = types.record(*id).fields.get(*field as usize)?;
@@ -62,6 +61,7 @@ impl ModuleBuilder<'_> {
             let bytes = bytes.iter().skip(at as usize).take(width as usize);
             bytes.rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
         };
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other types are those of single values")]
         match source.types.kind(ty) {
             TypeKind::Array(element, Some(count)) => {
                 let step = source.types.layout(element.ty).map_or(0, |layout| layout.size);

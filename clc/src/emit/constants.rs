@@ -110,19 +110,19 @@ impl ModuleBuilder<'_> {
                     |this: &mut Self| bytes.iter().map(|byte| this.scalar(Scalar::UChar, (*byte).into())).collect();
                 self.array_constant(ty, bytes.iter().all(|byte| *byte == 0), elements)
             }
-            Constant::Aggregate(parts) => match kind {
-                TypeKind::Record(record) => self.record_constant(ty, *record, parts),
-                TypeKind::Array(element, _) => {
+            Constant::Aggregate(parts) => {
+                if let TypeKind::Array(element, _) = kind {
                     let element = element.ty;
                     let elements = |this: &mut Self| this.elements(element, parts);
-                    self.array_constant(ty, parts.iter().all(is_zero), elements)
+                    return self.array_constant(ty, parts.iter().all(is_zero), elements);
                 }
-                _ => self.memory_zero(ty),
-            },
-            Constant::Union(field, value) => match kind {
-                TypeKind::Record(record) => self.union_constant(ty, *record, *field, value),
-                _ => self.memory_zero(ty),
-            },
+                let TypeKind::Record(record) = kind else { return self.memory_zero(ty) };
+                self.record_constant(ty, *record, parts)
+            }
+            Constant::Union(field, value) => {
+                let TypeKind::Record(record) = kind else { return self.memory_zero(ty) };
+                self.union_constant(ty, *record, *field, value)
+            }
             Constant::Address(address) => self.address_constant(ty, address),
         }
     }
@@ -271,20 +271,18 @@ impl ModuleBuilder<'_> {
             id = self.unique(Op::SpecConstantOp, bytes, &[Op::InBoundsPtrAccessChain as u32, id, offset]);
             id_type = bytes;
         }
-        match self.source.types.kind(ty) {
-            TypeKind::Pointer(to) => {
-                let target = storage_class(to.quals.space);
-                if target == StorageClass::Generic && class != StorageClass::Generic {
-                    let byte = self.int_type(8);
-                    let (bytes, generic) = (self.pointer_type(class, byte), self.pointer_type(target, byte));
-                    id = self.cast_constant(id, id_type, bytes);
-                    id = self.unique(Op::SpecConstantOp, generic, &[Op::PtrCastToGeneric as u32, id]);
-                    id_type = generic;
-                }
-                self.cast_constant(id, id_type, result)
-            }
-            _ => self.unique(Op::SpecConstantOp, result, &[Op::ConvertPtrToU as u32, id]),
+        let Some(to) = self.source.types.kind(ty).pointee() else {
+            return self.unique(Op::SpecConstantOp, result, &[Op::ConvertPtrToU as u32, id]);
+        };
+        let target = storage_class(to.quals.space);
+        if target == StorageClass::Generic && class != StorageClass::Generic {
+            let byte = self.int_type(8);
+            let (bytes, generic) = (self.pointer_type(class, byte), self.pointer_type(target, byte));
+            id = self.cast_constant(id, id_type, bytes);
+            id = self.unique(Op::SpecConstantOp, generic, &[Op::PtrCastToGeneric as u32, id]);
+            id_type = generic;
         }
+        self.cast_constant(id, id_type, result)
     }
 
     /// A pointer constant as another type of pointer.

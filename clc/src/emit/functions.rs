@@ -215,13 +215,18 @@ impl FunctionEmitter<'_, '_> {
         let function = self.function;
         for (index, (id, local)) in ids.iter().zip(&function.locals).enumerate() {
             let ty = local.ty.ty;
-            let storage = match self.module.source.types.kind(ty) {
-                TypeKind::Image(..) | TypeKind::Sampler | TypeKind::Pipe(..) => Storage::Value(*id),
-                TypeKind::Record(_) if role == Role::Kernel => Storage::Memory(*id),
-                TypeKind::Pointer(to) if role == Role::Block && index == 0 => {
-                    Storage::Parameter(self.captures(*id, *to, ty))
-                }
-                _ => Storage::Parameter(*id),
+            let kind = self.module.source.types.kind(ty);
+            let storage = if matches!(kind, TypeKind::Image(..) | TypeKind::Sampler | TypeKind::Pipe(..)) {
+                Storage::Value(*id)
+            } else if role == Role::Kernel && matches!(kind, TypeKind::Record(_)) {
+                Storage::Memory(*id)
+            } else if role == Role::Block
+                && index == 0
+                && let TypeKind::Pointer(to) = kind
+            {
+                Storage::Parameter(self.captures(*id, *to, ty))
+            } else {
+                Storage::Parameter(*id)
             };
             self.locals[index] = storage;
         }

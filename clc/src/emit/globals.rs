@@ -132,23 +132,23 @@ impl ModuleBuilder<'_> {
     /// A long array as a structure of shorter ones.
     fn pieces(&mut self, element: QualTy, count: u64, init: &Constant) -> (Id, Option<Id>) {
         let element_type = self.memory_type_id(element.ty);
-        let given = match init {
-            Constant::Bytes(bytes) => bytes.len(),
-            Constant::Aggregate(parts) => parts.len(),
-            _ => 0,
+        let given = if let Constant::Bytes(bytes) = init {
+            bytes.len()
+        } else if let Constant::Aggregate(parts) = init {
+            parts.len()
+        } else {
+            0
         };
         let (mut types, mut values) = (Vec::new(), Vec::new());
         let mut at = 0;
         while at < given {
             let end = given.min(at + MAX_ELEMENTS);
-            let ids: Vec<Id> = match init {
-                Constant::Bytes(bytes) => {
-                    bytes[at..end].iter().map(|byte| self.scalar(Scalar::UChar, (*byte).into())).collect()
-                }
-                Constant::Aggregate(parts) => {
-                    parts[at..end].iter().map(|part| self.memory_constant(element.ty, part)).collect()
-                }
-                _ => Vec::new(),
+            let ids: Vec<Id> = if let Constant::Bytes(bytes) = init {
+                bytes[at..end].iter().map(|byte| self.scalar(Scalar::UChar, (*byte).into())).collect()
+            } else if let Constant::Aggregate(parts) = init {
+                parts[at..end].iter().map(|part| self.memory_constant(element.ty, part)).collect()
+            } else {
+                Vec::new()
             };
             let ty = self.array_type(element_type, ids.len() as u64);
             types.push(ty);

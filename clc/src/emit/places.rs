@@ -129,7 +129,7 @@ impl FunctionEmitter<'_, '_> {
                         lanes.iter().map(|lane| outer.get(usize::from(*lane)).copied().unwrap_or(beyond)).collect();
                     Target::Lanes(memory, lanes)
                 }
-                target => {
+                target @ (Target::Memory(_) | Target::Lane(..) | Target::Value(_)) => {
                     let mut memory = self.in_memory(target, vector.ty);
                     memory.is_volatile |= place.ty.quals.is_volatile;
                     Target::Lanes(memory, SmallVec::from_slice(lanes))
@@ -150,13 +150,9 @@ impl FunctionEmitter<'_, '_> {
             PlaceKind::Temporary(local, value) => {
                 let ty = self.local_type(*local).unwrap_or(place.ty);
                 let target = self.local(*local, ty);
-                match target {
-                    Target::Memory(memory) => {
-                        self.initialize(&memory, value);
-                        Target::Memory(Memory { ty: place.ty.ty, ..memory })
-                    }
-                    other => other,
-                }
+                let Target::Memory(memory) = target else { return target };
+                self.initialize(&memory, value);
+                Target::Memory(Memory { ty: place.ty.ty, ..memory })
             }
         }
     }

@@ -67,27 +67,21 @@ impl FunctionEmitter<'_, '_> {
             return None;
         }
         let constant = self.known(place)?;
-        match constant {
-            Constant::Zero | Constant::Scalar(_) | Constant::Vector(_) => {
-                let constant = constant.clone();
-                Some(self.module.constant(ty, &constant))
-            }
-            _ => None,
+        if !matches!(constant, Constant::Zero | Constant::Scalar(_) | Constant::Vector(_)) {
+            return None;
         }
+        let constant = constant.clone();
+        Some(self.module.constant(ty, &constant))
     }
 
     fn known(&self, place: &Place) -> Option<&Constant> {
-        match &place.kind {
-            PlaceKind::Local(local) => self.tables.contents.get(local).map(|(_, constant)| constant),
-            PlaceKind::Index(array, index) => {
-                let ExprKind::Constant(Constant::Scalar(index)) = index.kind else { return None };
-                match self.known(array)? {
-                    Constant::Aggregate(parts) => parts.get(usize::try_from(index).ok()?),
-                    _ => None,
-                }
-            }
-            _ => None,
+        if let PlaceKind::Local(local) = &place.kind {
+            return self.tables.contents.get(local).map(|(_, constant)| constant);
         }
+        let PlaceKind::Index(array, index) = &place.kind else { return None };
+        let ExprKind::Constant(Constant::Scalar(index)) = index.kind else { return None };
+        let Constant::Aggregate(parts) = self.known(array)? else { return None };
+        parts.get(usize::try_from(index).ok()?)
     }
 
     fn escapes(&mut self, local: LocalId) -> bool {

@@ -42,10 +42,13 @@ impl ModuleBuilder<'_> {
         if let Some(id) = self.value_types.get(ty.0 as usize).filter(|id| **id != 0) {
             return *id;
         }
-        let id = match self.source.types.kind(ty) {
-            TypeKind::Void => self.void_type(),
-            TypeKind::Scalar(Scalar::Bool) => self.bool_type(),
-            _ => self.memory_type_id(ty),
+        let kind = self.source.types.kind(ty);
+        let id = if *kind == TypeKind::Void {
+            self.void_type()
+        } else if *kind == TypeKind::Scalar(Scalar::Bool) {
+            self.bool_type()
+        } else {
+            self.memory_type_id(ty)
         };
         remember(&mut self.value_types, ty, id);
         id
@@ -130,18 +133,18 @@ impl ModuleBuilder<'_> {
             self.capability(Capability::GenericPointer);
         }
         let source = self.source;
-        let id = match source.types.kind(to) {
-            TypeKind::Record(record) if self.open_records.contains(record) => self.forward_pointer(class, *record),
-            _ if self.type_depth >= POINTER_DEPTH || self.is_open(to) => {
-                let byte = self.int_type(8);
-                self.pointer_type(class, byte)
-            }
-            _ => {
-                self.type_depth += 1;
-                let pointee = self.memory_type_id(to);
-                self.type_depth -= 1;
-                self.pointer_type(class, pointee)
-            }
+        let id = if let TypeKind::Record(record) = source.types.kind(to)
+            && self.open_records.contains(record)
+        {
+            self.forward_pointer(class, *record)
+        } else if self.type_depth >= POINTER_DEPTH || self.is_open(to) {
+            let byte = self.int_type(8);
+            self.pointer_type(class, byte)
+        } else {
+            self.type_depth += 1;
+            let pointee = self.memory_type_id(to);
+            self.type_depth -= 1;
+            self.pointer_type(class, pointee)
         };
         // The pointee may have led back to this type.
         if let Some(made) = self.memory_types.get(ty.0 as usize).filter(|id| **id != 0) {
@@ -234,10 +237,7 @@ impl ModuleBuilder<'_> {
 
     /// The type of values of a scalar type.
     pub(crate) fn scalar_type(&mut self, scalar: Scalar) -> Id {
-        match scalar {
-            Scalar::Bool => self.bool_type(),
-            _ => self.memory_scalar_type(scalar),
-        }
+        if scalar == Scalar::Bool { self.bool_type() } else { self.memory_scalar_type(scalar) }
     }
 
     fn memory_scalar_type(&mut self, scalar: Scalar) -> Id {
@@ -310,10 +310,11 @@ impl ModuleBuilder<'_> {
     pub(crate) fn image_type(&mut self, shape: ImageShape, access: Access) -> Id {
         let (dim, depth, arrayed, multisampled) = image_shape(shape);
         self.capability(Capability::ImageBasic);
-        match dim {
-            Dim::Dim1D => self.capability(Capability::Sampled1D),
-            Dim::DimBuffer => self.capability(Capability::SampledBuffer),
-            _ => {}
+        if dim == Dim::Dim1D {
+            self.capability(Capability::Sampled1D);
+        }
+        if dim == Dim::DimBuffer {
+            self.capability(Capability::SampledBuffer);
         }
         if access == Access::ReadWrite {
             self.capability(Capability::ImageReadWrite);

@@ -160,6 +160,17 @@ impl Scalar {
         matches!(self, Scalar::Char | Scalar::Short | Scalar::Int | Scalar::Long)
     }
 
+    /// The kind of arithmetic that it has; `bool` is unsigned.
+    pub fn arithmetic(self) -> Arithmetic {
+        if self.is_float() {
+            Arithmetic::Float
+        } else if self.is_signed() {
+            Arithmetic::Signed
+        } else {
+            Arithmetic::Unsigned
+        }
+    }
+
     /// Its name in OpenCL C.
     pub fn name(self) -> &'static str {
         match self {
@@ -192,6 +203,15 @@ impl Scalar {
             _ => return None,
         })
     }
+}
+
+/// The kinds of arithmetic: what the operands of an instruction are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Arithmetic {
+    Signed,
+    Unsigned,
+    Float,
 }
 
 /// The shapes of images.
@@ -297,6 +317,11 @@ impl TypeKind {
     /// Whether it is a scalar in C's sense: a number or an address, which can be a condition.
     pub fn has_truth(&self) -> bool {
         matches!(self, TypeKind::Scalar(_) | TypeKind::Enum(_) | TypeKind::Pointer(_))
+    }
+
+    /// Whether it is a pointer, to an object or anything else.
+    pub fn is_address(&self) -> bool {
+        matches!(self, TypeKind::Pointer(_) | TypeKind::FunctionPointer(_) | TypeKind::BlockPointer(_))
     }
 
     /// A function's type.

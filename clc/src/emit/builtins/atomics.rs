@@ -8,7 +8,7 @@ use crate::builtins::{AtomicForm, AtomicOp};
 use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
 use crate::emit::types::storage_class;
-use crate::types::{Scalar, Ty, TypeKind};
+use crate::types::{FloatFormat, Scalar, Ty};
 
 impl FunctionEmitter<'_, '_> {
     /// An atomic operation.
@@ -105,38 +105,33 @@ impl FunctionEmitter<'_, '_> {
     /// Storage class and type of what a pointer to an atomic object points to.
     fn atomic_object(&self, ty: Ty) -> Option<(StorageClass, Ty)> {
         let to = self.pointee(ty)?;
-        let object = match self.module.source.types.kind(to.ty) {
-            TypeKind::Atomic(of) => *of,
-            _ => to.ty,
-        };
-        Some((storage_class(to.quals.space), object))
+        let object = self.module.source.types.kind(to.ty).atomic_value();
+        Some((storage_class(to.quals.space), object.unwrap_or(to.ty)))
     }
 
     /// The instruction of an operation with one operand; declares what it needs.
     fn read_modify_write(&mut self, op: AtomicOp, scalar: Scalar) -> Op {
         let is_float = scalar.is_float();
-        match op {
-            AtomicOp::Add if is_float => {
-                let (capability, extension) = match scalar {
-                    Scalar::Half => (Capability::AtomicFloat16AddEXT, "SPV_EXT_shader_atomic_float16_add"),
-                    Scalar::Double => (Capability::AtomicFloat64AddEXT, "SPV_EXT_shader_atomic_float_add"),
-                    _ => (Capability::AtomicFloat32AddEXT, "SPV_EXT_shader_atomic_float_add"),
-                };
-                self.module.capability(capability);
-                self.module.extension(extension);
-                if scalar == Scalar::Half {
-                    self.module.extension("SPV_EXT_shader_atomic_float_add");
+        if let Some(format) = scalar.float_format() {
+            if op == AtomicOp::Add {
+                self.module.capability(match format {
+                    FloatFormat::Half => Capability::AtomicFloat16AddEXT,
+                    FloatFormat::Single => Capability::AtomicFloat32AddEXT,
+                    FloatFormat::Double => Capability::AtomicFloat64AddEXT,
+                });
+                if format == FloatFormat::Half {
+                    self.module.extension("SPV_EXT_shader_atomic_float16_add");
                 }
+                self.module.extension("SPV_EXT_shader_atomic_float_add");
             }
-            AtomicOp::Min | AtomicOp::Max if is_float => {
-                self.module.capability(match scalar {
-                    Scalar::Half => Capability::AtomicFloat16MinMaxEXT,
-                    Scalar::Double => Capability::AtomicFloat64MinMaxEXT,
-                    _ => Capability::AtomicFloat32MinMaxEXT,
+            if matches!(op, AtomicOp::Min | AtomicOp::Max) {
+                self.module.capability(match format {
+                    FloatFormat::Half => Capability::AtomicFloat16MinMaxEXT,
+                    FloatFormat::Single => Capability::AtomicFloat32MinMaxEXT,
+                    FloatFormat::Double => Capability::AtomicFloat64MinMaxEXT,
                 });
                 self.module.extension("SPV_EXT_shader_atomic_float_min_max");
             }
-            _ => {}
         }
         match op {
             AtomicOp::Add if is_float => Op::AtomicFAddEXT,

@@ -7,9 +7,13 @@ use super::Call;
 use crate::builtins::GroupOperator;
 use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
-use crate::types::Scalar;
+use crate::types::{Arithmetic, Scalar};
 
 /// The capability of a sub-group instruction; `None` for those of the core.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all other instructions of the table of built-in functions are of the core"
+)]
 fn capability(op: Op) -> Option<Capability> {
     Some(match op {
         Op::GroupNonUniformElect => Capability::GroupNonUniform,
@@ -37,37 +41,29 @@ fn capability(op: Op) -> Option<Capability> {
     })
 }
 
-/// The classes of operands of reductions.
-#[derive(Clone, Copy)]
-enum Class {
-    Float,
-    Signed,
-    Unsigned,
-}
-
 /// The instruction of a reduction. Those of uniform control flow beyond the core are an extension's.
-fn instruction(operator: GroupOperator, uniform: bool, class: Class) -> Op {
+fn instruction(operator: GroupOperator, uniform: bool, class: Arithmetic) -> Op {
     match (operator, class, uniform) {
-        (GroupOperator::Add, Class::Float, true) => Op::GroupFAdd,
-        (GroupOperator::Add, Class::Float, false) => Op::GroupNonUniformFAdd,
+        (GroupOperator::Add, Arithmetic::Float, true) => Op::GroupFAdd,
+        (GroupOperator::Add, Arithmetic::Float, false) => Op::GroupNonUniformFAdd,
         (GroupOperator::Add, _, true) => Op::GroupIAdd,
         (GroupOperator::Add, _, false) => Op::GroupNonUniformIAdd,
-        (GroupOperator::Mul, Class::Float, true) => Op::GroupFMulKHR,
-        (GroupOperator::Mul, Class::Float, false) => Op::GroupNonUniformFMul,
+        (GroupOperator::Mul, Arithmetic::Float, true) => Op::GroupFMulKHR,
+        (GroupOperator::Mul, Arithmetic::Float, false) => Op::GroupNonUniformFMul,
         (GroupOperator::Mul, _, true) => Op::GroupIMulKHR,
         (GroupOperator::Mul, _, false) => Op::GroupNonUniformIMul,
-        (GroupOperator::Min, Class::Float, true) => Op::GroupFMin,
-        (GroupOperator::Min, Class::Float, false) => Op::GroupNonUniformFMin,
-        (GroupOperator::Min, Class::Signed, true) => Op::GroupSMin,
-        (GroupOperator::Min, Class::Signed, false) => Op::GroupNonUniformSMin,
-        (GroupOperator::Min, Class::Unsigned, true) => Op::GroupUMin,
-        (GroupOperator::Min, Class::Unsigned, false) => Op::GroupNonUniformUMin,
-        (GroupOperator::Max, Class::Float, true) => Op::GroupFMax,
-        (GroupOperator::Max, Class::Float, false) => Op::GroupNonUniformFMax,
-        (GroupOperator::Max, Class::Signed, true) => Op::GroupSMax,
-        (GroupOperator::Max, Class::Signed, false) => Op::GroupNonUniformSMax,
-        (GroupOperator::Max, Class::Unsigned, true) => Op::GroupUMax,
-        (GroupOperator::Max, Class::Unsigned, false) => Op::GroupNonUniformUMax,
+        (GroupOperator::Min, Arithmetic::Float, true) => Op::GroupFMin,
+        (GroupOperator::Min, Arithmetic::Float, false) => Op::GroupNonUniformFMin,
+        (GroupOperator::Min, Arithmetic::Signed, true) => Op::GroupSMin,
+        (GroupOperator::Min, Arithmetic::Signed, false) => Op::GroupNonUniformSMin,
+        (GroupOperator::Min, Arithmetic::Unsigned, true) => Op::GroupUMin,
+        (GroupOperator::Min, Arithmetic::Unsigned, false) => Op::GroupNonUniformUMin,
+        (GroupOperator::Max, Arithmetic::Float, true) => Op::GroupFMax,
+        (GroupOperator::Max, Arithmetic::Float, false) => Op::GroupNonUniformFMax,
+        (GroupOperator::Max, Arithmetic::Signed, true) => Op::GroupSMax,
+        (GroupOperator::Max, Arithmetic::Signed, false) => Op::GroupNonUniformSMax,
+        (GroupOperator::Max, Arithmetic::Unsigned, true) => Op::GroupUMax,
+        (GroupOperator::Max, Arithmetic::Unsigned, false) => Op::GroupNonUniformUMax,
         (GroupOperator::And, _, true) => Op::GroupBitwiseAndKHR,
         (GroupOperator::And, _, false) => Op::GroupNonUniformBitwiseAnd,
         (GroupOperator::Or, _, true) => Op::GroupBitwiseOrKHR,
@@ -132,18 +128,12 @@ impl FunctionEmitter<'_, '_> {
         operator: GroupOperator,
     ) -> Id {
         let scalar = self.lanes_of(call.ty(0)).0;
-        let class = match scalar {
-            _ if scalar.is_float() => Class::Float,
-            _ if scalar.is_signed() => Class::Signed,
-            _ => Class::Unsigned,
-        };
-        let op = instruction(operator, uniform, class);
+        let op = instruction(operator, uniform, scalar.arithmetic());
         if !uniform {
             self.module.require_version(1, 3);
-            self.module.capability(match how {
-                GroupOperation::ClusteredReduce => Capability::GroupNonUniformClustered,
-                _ => Capability::GroupNonUniformArithmetic,
-            });
+            let is_clustered = how == GroupOperation::ClusteredReduce;
+            let arithmetic = Capability::GroupNonUniformArithmetic;
+            self.module.capability(if is_clustered { Capability::GroupNonUniformClustered } else { arithmetic });
         } else if matches!(operator, GroupOperator::Add | GroupOperator::Min | GroupOperator::Max) {
             self.module.capability(Capability::Groups);
         } else {

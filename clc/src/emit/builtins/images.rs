@@ -48,10 +48,7 @@ fn is_multi_sampled(shape: ImageShape) -> bool {
 impl FunctionEmitter<'_, '_> {
     /// The shape of the image that is the first argument.
     fn shape_of(&self, ty: Ty) -> ImageShape {
-        match self.module.source.types.kind(ty) {
-            TypeKind::Image(shape, _) => *shape,
-            _ => ImageShape::Dim2,
-        }
+        if let TypeKind::Image(shape, _) = self.module.source.types.kind(ty) { *shape } else { ImageShape::Dim2 }
     }
 
     /// A read: image, coordinates; image, coordinates, sample; or image, sampler, coordinates, perhaps a level or two gradients.

@@ -32,7 +32,7 @@ use super::Id;
 use super::function::FunctionEmitter;
 use crate::builtins::{Lowering, ext};
 use crate::tree::Expr;
-use crate::types::{QualTy, Scalar, Ty, TypeKind};
+use crate::types::{Arithmetic, QualTy, Scalar, Ty, TypeKind};
 
 /// The extension of SPIR-V that has assumptions.
 pub(super) const ASSUMPTIONS: &str = "SPV_KHR_expect_assume";
@@ -79,10 +79,10 @@ pub(crate) fn call(
         Lowering::Ext(number) => emitter.extended(call, number, &[]),
         Lowering::ExtByClass { float, signed, unsigned } => {
             let scalar = emitter.lanes_of(call.ty(0)).0;
-            let number = match scalar {
-                _ if scalar.is_float() => float,
-                _ if scalar.is_signed() => signed,
-                _ => unsigned,
+            let number = match scalar.arithmetic() {
+                Arithmetic::Float => float,
+                Arithmetic::Signed => signed,
+                Arithmetic::Unsigned => unsigned,
             };
             emitter.extended(call, number, &[])
         }
@@ -170,10 +170,7 @@ impl FunctionEmitter<'_, '_> {
 
     /// What a pointer argument points to.
     fn pointee(&self, ty: Ty) -> Option<QualTy> {
-        match self.module.source.types.kind(ty) {
-            TypeKind::Pointer(to) => Some(*to),
-            _ => None,
-        }
+        self.module.source.types.kind(ty).pointee()
     }
 
     /// An `int` other than zero as an `OpTypeBool`.

@@ -41,10 +41,8 @@ impl FunctionEmitter<'_, '_> {
             PipeOp::NumPackets | PipeOp::IsValidReserveId => (Op::GetNumPipePackets, None),
             PipeOp::MaxPackets => (Op::GetMaxPipePackets, None),
         };
-        let packet = match self.module.source.types.kind(call.ty(0)) {
-            TypeKind::Pipe(packet, _) => *packet,
-            _ => call.result,
-        };
+        let kind = self.module.source.types.kind(call.ty(0));
+        let packet = if let TypeKind::Pipe(packet, _) = kind { *packet } else { call.result };
         let layout = self.module.source.types.layout(packet).unwrap_or_default();
         let mut operands: SmallVec<[u32; 8]> = SmallVec::new();
         if let Some(scope) = scope {
@@ -58,13 +56,15 @@ impl FunctionEmitter<'_, '_> {
         }
         operands.push(self.module.int(layout.size as u32));
         operands.push(self.module.int(layout.align));
-        match instruction {
-            Op::CommitReadPipe | Op::CommitWritePipe | Op::GroupCommitReadPipe | Op::GroupCommitWritePipe => {
-                self.op_void(instruction, &operands);
-                0
-            }
-            _ => self.op(instruction, ty, &operands),
+        let is_commit = matches!(
+            instruction,
+            Op::CommitReadPipe | Op::CommitWritePipe | Op::GroupCommitReadPipe | Op::GroupCommitWritePipe
+        );
+        if !is_commit {
+            return self.op(instruction, ty, &operands);
         }
+        self.op_void(instruction, &operands);
+        0
     }
 
     /// An argument; pointers to packets are generic.

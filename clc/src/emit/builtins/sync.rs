@@ -192,6 +192,7 @@ impl FunctionEmitter<'_, '_> {
 }
 
 /// The kinds of memory that a pointer of a storage class may point to.
+#[expect(clippy::wildcard_enum_match_arm, reason = "no other storage class is shared between work-items")]
 pub(super) fn memory_of(class: StorageClass) -> MemorySemantics {
     match class {
         StorageClass::Workgroup => MemorySemantics::WORKGROUP_MEMORY,

@@ -31,16 +31,17 @@ impl FunctionEmitter<'_, '_> {
 
     /// The value of a built-in variable of the result's type.
     pub(super) fn built_in_value(&mut self, call: &Call<'_>, built_in: BuiltIn) -> Id {
-        match built_in {
+        let is_mask = matches!(
+            built_in,
             BuiltIn::SubgroupEqMask
-            | BuiltIn::SubgroupGeMask
-            | BuiltIn::SubgroupGtMask
-            | BuiltIn::SubgroupLeMask
-            | BuiltIn::SubgroupLtMask => {
-                self.module.require_version(1, 3);
-                self.module.capability(Capability::GroupNonUniformBallot);
-            }
-            _ => {}
+                | BuiltIn::SubgroupGeMask
+                | BuiltIn::SubgroupGtMask
+                | BuiltIn::SubgroupLeMask
+                | BuiltIn::SubgroupLtMask
+        );
+        if is_mask {
+            self.module.require_version(1, 3);
+            self.module.capability(Capability::GroupNonUniformBallot);
         }
         let ty = self.module.type_id(call.result);
         let pointer = self.module.built_in(built_in, call.result);

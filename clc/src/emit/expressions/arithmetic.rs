@@ -6,61 +6,45 @@ use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
 use crate::source::Span;
 use crate::tree::{BinaryOp, CompareOp, Expr, ExprKind, UnaryOp};
-use crate::types::{Scalar, Ty, TypeKind};
+use crate::types::{Arithmetic, Scalar, Ty, TypeKind};
 
-/// The operands of an instruction that are compared or combined.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Signed,
-    Unsigned,
-    Float,
-}
-
-fn class(scalar: Scalar) -> Class {
-    match scalar {
-        _ if scalar.is_float() => Class::Float,
-        _ if scalar.is_signed() => Class::Signed,
-        _ => Class::Unsigned,
+fn comparison(op: CompareOp, class: Arithmetic) -> Op {
+    match (op, class) {
+        (CompareOp::Equal, Arithmetic::Float) => Op::FOrdEqual,
+        (CompareOp::NotEqual, Arithmetic::Float) => Op::FUnordNotEqual,
+        (CompareOp::Less, Arithmetic::Float) => Op::FOrdLessThan,
+        (CompareOp::LessEqual, Arithmetic::Float) => Op::FOrdLessThanEqual,
+        (CompareOp::Greater, Arithmetic::Float) => Op::FOrdGreaterThan,
+        (CompareOp::GreaterEqual, Arithmetic::Float) => Op::FOrdGreaterThanEqual,
+        (CompareOp::Equal, Arithmetic::Signed | Arithmetic::Unsigned) => Op::IEqual,
+        (CompareOp::NotEqual, Arithmetic::Signed | Arithmetic::Unsigned) => Op::INotEqual,
+        (CompareOp::Less, Arithmetic::Signed) => Op::SLessThan,
+        (CompareOp::LessEqual, Arithmetic::Signed) => Op::SLessThanEqual,
+        (CompareOp::Greater, Arithmetic::Signed) => Op::SGreaterThan,
+        (CompareOp::GreaterEqual, Arithmetic::Signed) => Op::SGreaterThanEqual,
+        (CompareOp::Less, Arithmetic::Unsigned) => Op::ULessThan,
+        (CompareOp::LessEqual, Arithmetic::Unsigned) => Op::ULessThanEqual,
+        (CompareOp::Greater, Arithmetic::Unsigned) => Op::UGreaterThan,
+        (CompareOp::GreaterEqual, Arithmetic::Unsigned) => Op::UGreaterThanEqual,
     }
 }
 
-fn comparison(op: CompareOp, class: Class) -> Op {
+fn instruction(op: BinaryOp, class: Arithmetic) -> Op {
     match (op, class) {
-        (CompareOp::Equal, Class::Float) => Op::FOrdEqual,
-        (CompareOp::NotEqual, Class::Float) => Op::FUnordNotEqual,
-        (CompareOp::Less, Class::Float) => Op::FOrdLessThan,
-        (CompareOp::LessEqual, Class::Float) => Op::FOrdLessThanEqual,
-        (CompareOp::Greater, Class::Float) => Op::FOrdGreaterThan,
-        (CompareOp::GreaterEqual, Class::Float) => Op::FOrdGreaterThanEqual,
-        (CompareOp::Equal, Class::Signed | Class::Unsigned) => Op::IEqual,
-        (CompareOp::NotEqual, Class::Signed | Class::Unsigned) => Op::INotEqual,
-        (CompareOp::Less, Class::Signed) => Op::SLessThan,
-        (CompareOp::LessEqual, Class::Signed) => Op::SLessThanEqual,
-        (CompareOp::Greater, Class::Signed) => Op::SGreaterThan,
-        (CompareOp::GreaterEqual, Class::Signed) => Op::SGreaterThanEqual,
-        (CompareOp::Less, Class::Unsigned) => Op::ULessThan,
-        (CompareOp::LessEqual, Class::Unsigned) => Op::ULessThanEqual,
-        (CompareOp::Greater, Class::Unsigned) => Op::UGreaterThan,
-        (CompareOp::GreaterEqual, Class::Unsigned) => Op::UGreaterThanEqual,
-    }
-}
-
-fn instruction(op: BinaryOp, class: Class) -> Op {
-    match (op, class) {
-        (BinaryOp::Add, Class::Float) => Op::FAdd,
-        (BinaryOp::Sub, Class::Float) => Op::FSub,
-        (BinaryOp::Mul, Class::Float) => Op::FMul,
-        (BinaryOp::Div, Class::Float) => Op::FDiv,
-        (BinaryOp::Rem, Class::Float) => Op::FRem,
-        (BinaryOp::Add, Class::Signed | Class::Unsigned) => Op::IAdd,
-        (BinaryOp::Sub, Class::Signed | Class::Unsigned) => Op::ISub,
-        (BinaryOp::Mul, Class::Signed | Class::Unsigned) => Op::IMul,
-        (BinaryOp::Div, Class::Signed) => Op::SDiv,
-        (BinaryOp::Div, Class::Unsigned) => Op::UDiv,
-        (BinaryOp::Rem, Class::Signed) => Op::SRem,
-        (BinaryOp::Rem, Class::Unsigned) => Op::UMod,
-        (BinaryOp::Shr, Class::Signed) => Op::ShiftRightArithmetic,
-        (BinaryOp::Shr, Class::Unsigned | Class::Float) => Op::ShiftRightLogical,
+        (BinaryOp::Add, Arithmetic::Float) => Op::FAdd,
+        (BinaryOp::Sub, Arithmetic::Float) => Op::FSub,
+        (BinaryOp::Mul, Arithmetic::Float) => Op::FMul,
+        (BinaryOp::Div, Arithmetic::Float) => Op::FDiv,
+        (BinaryOp::Rem, Arithmetic::Float) => Op::FRem,
+        (BinaryOp::Add, Arithmetic::Signed | Arithmetic::Unsigned) => Op::IAdd,
+        (BinaryOp::Sub, Arithmetic::Signed | Arithmetic::Unsigned) => Op::ISub,
+        (BinaryOp::Mul, Arithmetic::Signed | Arithmetic::Unsigned) => Op::IMul,
+        (BinaryOp::Div, Arithmetic::Signed) => Op::SDiv,
+        (BinaryOp::Div, Arithmetic::Unsigned) => Op::UDiv,
+        (BinaryOp::Rem, Arithmetic::Signed) => Op::SRem,
+        (BinaryOp::Rem, Arithmetic::Unsigned) => Op::UMod,
+        (BinaryOp::Shr, Arithmetic::Signed) => Op::ShiftRightArithmetic,
+        (BinaryOp::Shr, Arithmetic::Unsigned | Arithmetic::Float) => Op::ShiftRightLogical,
         (BinaryOp::Shl, _) => Op::ShiftLeftLogical,
         (BinaryOp::And, _) => Op::BitwiseAnd,
         (BinaryOp::Or, _) => Op::BitwiseOr,
@@ -94,7 +78,7 @@ impl FunctionEmitter<'_, '_> {
             UnaryOp::LogicalNot => {
                 let zero = self.module.zero(operand.ty);
                 let truths = self.module.lanes_type(Scalar::Bool, lanes.into());
-                let is_zero = self.op(comparison(CompareOp::Equal, class(scalar)), truths, &[value, zero]);
+                let is_zero = self.op(comparison(CompareOp::Equal, scalar.arithmetic()), truths, &[value, zero]);
                 self.truth_as_number(is_zero, expr.ty)
             }
         }
@@ -118,7 +102,7 @@ impl FunctionEmitter<'_, '_> {
         if scalar == Scalar::Bool {
             return self.bool_operator(op, left, right);
         }
-        let instruction = instruction(op, class(scalar));
+        let instruction = instruction(op, scalar.arithmetic());
         if scalar.is_float() && !self.contract {
             self.module.contraction_off = true;
         }
@@ -170,29 +154,25 @@ impl FunctionEmitter<'_, '_> {
             let op = match (op, scalar) {
                 (CompareOp::Equal, Scalar::Bool) => Op::LogicalEqual,
                 (CompareOp::NotEqual, Scalar::Bool) => Op::LogicalNotEqual,
-                _ => comparison(op, class(scalar)),
+                _ => comparison(op, scalar.arithmetic()),
             };
             return self.op(op, ty, &[left_value, right_value]);
         }
         let ty = self.module.bool_type();
-        match kind {
-            TypeKind::Pointer(_) | TypeKind::BlockPointer(_) | TypeKind::FunctionPointer(_) => {
-                let left_value = self.pointer_bits(left_value);
-                let right_value = self.pointer_bits(right_value);
-                self.op(comparison(op, Class::Unsigned), ty, &[left_value, right_value])
-            }
-            // Handles have no order and no bits in SPIR-V: a comparison with null asks whether there is one.
-            _ => {
-                let is_null =
-                    |expr: &Expr| matches!(&expr.kind, ExprKind::Constant(one) if crate::emit::constants::is_zero(one));
-                let truth = match (is_null(left), is_null(right)) {
-                    (true, true) => self.module.scalar(Scalar::Bool, 0),
-                    (true, false) => self.is_valid(right_value, right.ty),
-                    (false, _) => self.is_valid(left_value, left.ty),
-                };
-                if op == CompareOp::Equal { self.op(Op::LogicalNot, ty, &[truth]) } else { truth }
-            }
+        if kind.is_address() {
+            let left_value = self.pointer_bits(left_value);
+            let right_value = self.pointer_bits(right_value);
+            return self.op(comparison(op, Arithmetic::Unsigned), ty, &[left_value, right_value]);
         }
+        // Handles have no order and no bits in SPIR-V: a comparison with null asks whether there is one.
+        let is_null =
+            |expr: &Expr| matches!(&expr.kind, ExprKind::Constant(one) if crate::emit::constants::is_zero(one));
+        let truth = match (is_null(left), is_null(right)) {
+            (true, true) => self.module.scalar(Scalar::Bool, 0),
+            (true, false) => self.is_valid(right_value, right.ty),
+            (false, _) => self.is_valid(left_value, left.ty),
+        };
+        if op == CompareOp::Equal { self.op(Op::LogicalNot, ty, &[truth]) } else { truth }
     }
 
     /// The address of a pointer as an integer.
@@ -204,12 +184,15 @@ impl FunctionEmitter<'_, '_> {
     /// Whether a handle is not null.
     pub(super) fn is_valid(&mut self, value: Id, ty: Ty) -> Id {
         let truth = self.module.bool_type();
-        match self.module.source.types.kind(ty) {
-            TypeKind::ClkEvent => self.op(Op::IsValidEvent, truth, &[value]),
-            TypeKind::ReserveId => self.op(Op::IsValidReserveId, truth, &[value]),
-            // Other handles have no null value that could be asked for.
-            _ => self.module.scalar(Scalar::Bool, 1),
+        let kind = self.module.source.types.kind(ty);
+        if *kind == TypeKind::ClkEvent {
+            return self.op(Op::IsValidEvent, truth, &[value]);
         }
+        if *kind == TypeKind::ReserveId {
+            return self.op(Op::IsValidReserveId, truth, &[value]);
+        }
+        // Other handles have no null value that could be asked for.
+        self.module.scalar(Scalar::Bool, 1)
     }
 
     /// A `bool`, or a vector of such, as a number: 1 for a scalar, all bits for a vector.

@@ -6,7 +6,7 @@ use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
 use crate::emit::places::{Memory, Storage, Target};
 use crate::tree::{BinaryOp, Constant, Expr, ExprKind, Place, PlaceKind};
-use crate::types::{QualTy, Scalar, Ty, TypeKind};
+use crate::types::{FloatFormat, QualTy, Scalar, Ty, TypeKind};
 
 impl FunctionEmitter<'_, '_> {
     /// `place = value`; the value stored, if it is used.
@@ -32,10 +32,8 @@ impl FunctionEmitter<'_, '_> {
 
     /// The place that an assignment copies as memory, if it does.
     fn copied<'e>(&mut self, value: &'e Expr) -> Option<&'e Place> {
-        match &value.kind {
-            ExprKind::Load(place) if self.is_copied(value.ty) => Some(place),
-            _ => None,
-        }
+        let ExprKind::Load(place) = &value.kind else { return None };
+        self.is_copied(value.ty).then_some(place)
     }
 
     /// Initializes a variable.
@@ -65,37 +63,37 @@ impl FunctionEmitter<'_, '_> {
 
     /// Stores an initial value: aggregates member by member.
     pub(crate) fn initialize(&mut self, memory: &Memory, value: &Expr) {
-        match &value.kind {
-            ExprKind::Aggregate(members) => self.initialize_members(memory, members, value.ty),
-            ExprKind::Constant(constant) => {
-                if *constant != Constant::Undefined {
-                    let constant = self.module.memory_constant(value.ty, constant);
-                    self.write_bytes(memory, constant);
+        if let ExprKind::Aggregate(members) = &value.kind {
+            self.initialize_members(memory, members, value.ty);
+        } else if let ExprKind::Constant(constant) = &value.kind {
+            if *constant != Constant::Undefined {
+                let constant = self.module.memory_constant(value.ty, constant);
+                self.write_bytes(memory, constant);
+            }
+        } else if let Some(from) = self.copied(value) {
+            let source = self.place(from);
+            match source {
+                Target::Memory(source) => self.copy(memory, &source),
+                Target::Lanes(..) | Target::Lane(..) | Target::Value(_) => {
+                    let value = self.read(&source, value.ty);
+                    self.write_memory(memory, value);
                 }
             }
-            ExprKind::Load(from) if self.is_copied(value.ty) => {
-                let source = self.place(from);
-                match source {
-                    Target::Memory(source) => self.copy(memory, &source),
-                    Target::Lanes(..) | Target::Lane(..) | Target::Value(_) => {
-                        let value = self.read(&source, value.ty);
-                        self.write_memory(memory, value);
-                    }
-                }
-            }
-            _ => {
-                let value = self.value(value);
-                self.write_memory(memory, value);
-            }
+        } else {
+            let value = self.value(value);
+            self.write_memory(memory, value);
         }
     }
 
     fn initialize_members(&mut self, memory: &Memory, members: &[(u32, Expr)], ty: Ty) {
         let source = self.module.source;
-        let (is_union, count) = match source.types.kind(ty) {
-            TypeKind::Record(id) => (source.types.record(*id).is_union, source.types.record(*id).fields.len() as u64),
-            TypeKind::Array(_, count) => (false, count.unwrap_or(0)),
-            _ => return,
+        let (is_union, count) = if let TypeKind::Record(id) = source.types.kind(ty) {
+            let record = source.types.record(*id);
+            (record.is_union, record.fields.len() as u64)
+        } else if let TypeKind::Array(_, count) = source.types.kind(ty) {
+            (false, count.unwrap_or(0))
+        } else {
+            return;
         };
         // Members that are not given are zeros.
         let is_zeroed = if is_union { members.is_empty() } else { (members.len() as u64) < count };
@@ -107,13 +105,11 @@ impl FunctionEmitter<'_, '_> {
             if is_zeroed && matches!(&value.kind, ExprKind::Constant(one) if crate::emit::constants::is_zero(one)) {
                 continue;
             }
-            let part = match source.types.kind(ty) {
-                TypeKind::Record(id) => {
-                    let Some(field) = source.types.record(*id).fields.get(*index as usize) else { continue };
-                    self.field(memory.clone(), *index, field.ty)
-                }
-                TypeKind::Array(element, _) => self.element(memory, u64::from(*index), *element),
-                _ => continue,
+            let Some(member) = source.types.member(ty, *index) else { continue };
+            let part = if matches!(source.types.kind(ty), TypeKind::Record(_)) {
+                self.field(memory.clone(), *index, member)
+            } else {
+                self.element(memory, u64::from(*index), member)
             };
             self.initialize(&part, value);
         }
@@ -170,12 +166,7 @@ impl FunctionEmitter<'_, '_> {
                 self.op(Op::LogicalNot, ty, &[old])
             }
             (_, Some((scalar, lanes))) => {
-                let one = match scalar {
-                    Scalar::Half => 0x3c00,
-                    Scalar::Float => 0x3f80_0000,
-                    Scalar::Double => 0x3ff0_0000_0000_0000,
-                    _ => 1,
-                };
+                let one = scalar.float_format().map_or(1, FloatFormat::one);
                 let one = self.module.splat(scalar, lanes.into(), one);
                 let op = if decrement { BinaryOp::Sub } else { BinaryOp::Add };
                 self.binary(op, ty, old, one, ty)
@@ -187,9 +178,6 @@ impl FunctionEmitter<'_, '_> {
     }
 
     fn unqualified_atomic(&self, ty: QualTy) -> Ty {
-        match self.module.source.types.kind(ty.ty) {
-            TypeKind::Atomic(of) => *of,
-            _ => ty.ty,
-        }
+        self.module.source.types.kind(ty.ty).atomic_value().unwrap_or(ty.ty)
     }
 }

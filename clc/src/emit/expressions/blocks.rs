@@ -54,20 +54,22 @@ impl FunctionEmitter<'_, '_> {
     /// What is known of the block that an expression is.
     pub(crate) fn known_block(&self, expr: &Expr) -> Option<KnownBlock> {
         let source = self.module.source;
-        match &expr.kind {
-            ExprKind::Block(literal) => {
-                let layout = source.types.layout(literal.captures).unwrap_or_default();
-                Some(KnownBlock { function: literal.function, size: layout.size, align: layout.align })
-            }
-            ExprKind::Load(place) => match place.kind {
-                PlaceKind::Local(local) => self.blocks.get(local.0 as usize).copied().flatten(),
-                PlaceKind::Global(global) => known_constant(source.globals.get(global.0 as usize)?.init.as_ref()?),
-                _ => None,
-            },
-            ExprKind::Constant(constant) => known_constant(constant),
-            ExprKind::Convert(_, operand) | ExprKind::Comma(_, operand) => self.known_block(operand),
-            _ => None,
+        if let ExprKind::Block(literal) = &expr.kind {
+            let layout = source.types.layout(literal.captures).unwrap_or_default();
+            return Some(KnownBlock { function: literal.function, size: layout.size, align: layout.align });
         }
+        if let ExprKind::Constant(constant) = &expr.kind {
+            return known_constant(constant);
+        }
+        if let ExprKind::Convert(_, operand) | ExprKind::Comma(_, operand) = &expr.kind {
+            return self.known_block(operand);
+        }
+        let ExprKind::Load(place) = &expr.kind else { return None };
+        if let PlaceKind::Local(local) = place.kind {
+            return self.blocks.get(local.0 as usize).copied().flatten();
+        }
+        let PlaceKind::Global(global) = place.kind else { return None };
+        known_constant(source.globals.get(global.0 as usize)?.init.as_ref()?)
     }
 
     /// Remembers the block that a variable is initialized with.
@@ -102,12 +104,10 @@ impl FunctionEmitter<'_, '_> {
 }
 
 fn known_constant(constant: &Constant) -> Option<KnownBlock> {
-    match constant {
-        Constant::Address(address) => match address.base {
-            // The header only.
-            AddressBase::Function(function) => Some(KnownBlock { function, size: 16, align: 8 }),
-            AddressBase::Global(_) | AddressBase::Absolute => None,
-        },
-        _ => None,
+    let Constant::Address(address) = constant else { return None };
+    match address.base {
+        // The header only.
+        AddressBase::Function(function) => Some(KnownBlock { function, size: 16, align: 8 }),
+        AddressBase::Global(_) | AddressBase::Absolute => None,
     }
 }

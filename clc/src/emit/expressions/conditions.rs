@@ -13,6 +13,7 @@ const CHEAP: u32 = 12;
 impl FunctionEmitter<'_, '_> {
     /// Jumps to one of two blocks, by an expression of type `bool`.
     pub(crate) fn condition(&mut self, expr: &Expr, then: Id, otherwise: Id) {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other expressions are values to branch on")]
         match &expr.kind {
             ExprKind::Constant(Constant::Scalar(bits)) => self.jump(if *bits == 0 { otherwise } else { then }),
             ExprKind::Constant(Constant::Zero) => self.jump(otherwise),
@@ -48,14 +49,8 @@ impl FunctionEmitter<'_, '_> {
 
     /// The `bool` from which a number was made that is converted to `bool` again.
     pub(super) fn as_condition<'e>(&self, number: &'e Expr) -> Option<&'e Expr> {
-        match &number.kind {
-            ExprKind::Convert(Conversion::Arithmetic, inner)
-                if matches!(self.module.source.types.lanes(inner.ty), Some((Scalar::Bool, 1))) =>
-            {
-                Some(inner)
-            }
-            _ => None,
-        }
+        let ExprKind::Convert(Conversion::Arithmetic, inner) = &number.kind else { return None };
+        (self.module.source.types.lanes(inner.ty) == Some((Scalar::Bool, 1))).then_some(inner)
     }
 
     /// `left && right` or `left || right`.

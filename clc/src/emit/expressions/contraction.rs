@@ -28,16 +28,13 @@ impl FunctionEmitter<'_, '_> {
         if !self.contract || !is_float || !matches!(op, BinaryOp::Add | BinaryOp::Sub) {
             return None;
         }
-        match &operand.kind {
-            ExprKind::Binary(BinaryOp::Mul, left, right) => Some(Product { factors: (left, right), is_negated: false }),
-            ExprKind::Unary(UnaryOp::Negate, negated) => match &negated.kind {
-                ExprKind::Binary(BinaryOp::Mul, left, right) => {
-                    Some(Product { factors: (left, right), is_negated: true })
-                }
-                _ => None,
-            },
-            _ => None,
-        }
+        let (product, is_negated) = if let ExprKind::Unary(UnaryOp::Negate, negated) = &operand.kind {
+            (&**negated, true)
+        } else {
+            (operand, false)
+        };
+        let ExprKind::Binary(BinaryOp::Mul, left, right) = &product.kind else { return None };
+        Some(Product { factors: (left, right), is_negated })
     }
 
     /// Evaluates the factors of a product.

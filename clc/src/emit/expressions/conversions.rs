@@ -6,7 +6,7 @@ use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
 use crate::emit::types::storage_class;
 use crate::tree::{Constant, Conversion, Expr, ExprKind};
-use crate::types::{AddressSpace, QualTy, Scalar, Ty, TypeKind};
+use crate::types::{AddressSpace, FloatFormat, QualTy, Scalar, Ty, TypeKind};
 
 impl FunctionEmitter<'_, '_> {
     pub(super) fn convert(&mut self, conversion: Conversion, operand: &Expr, expr: &Expr) -> Id {
@@ -72,14 +72,12 @@ impl FunctionEmitter<'_, '_> {
                 let ty = self.module.type_id(expr.ty);
                 self.op(Op::ConvertUToPtr, ty, &[bits])
             }
-            Conversion::PointerToBool => match types.kind(operand.ty) {
-                TypeKind::Pointer(_) | TypeKind::BlockPointer(_) | TypeKind::FunctionPointer(_) => {
-                    let bits = self.pointer_bits(value);
-                    let (ty, zero) = (self.module.bool_type(), self.module.size(0));
-                    self.op(Op::INotEqual, ty, &[bits, zero])
-                }
-                _ => self.is_valid(value, operand.ty),
-            },
+            Conversion::PointerToBool if types.kind(operand.ty).is_address() => {
+                let bits = self.pointer_bits(value);
+                let (ty, zero) = (self.module.bool_type(), self.module.size(0));
+                self.op(Op::INotEqual, ty, &[bits, zero])
+            }
+            Conversion::PointerToBool => self.is_valid(value, operand.ty),
             Conversion::Bits => self.convert_bits(value, operand.ty, expr.ty),
             Conversion::Discard | Conversion::Sampler => value,
         }
@@ -103,12 +101,7 @@ impl FunctionEmitter<'_, '_> {
         let ty = self.module.lanes_type(to.0, lanes);
         let op = match (from.0, to.0) {
             (Scalar::Bool, _) => {
-                let one = match to.0 {
-                    Scalar::Half => 0x3c00,
-                    Scalar::Float => 0x3f80_0000,
-                    Scalar::Double => 0x3ff0_0000_0000_0000,
-                    _ => 1,
-                };
+                let one = to.0.float_format().map_or(1, FloatFormat::one);
                 let (one, zero) = (self.module.splat(to.0, lanes, one), self.module.splat(to.0, lanes, 0));
                 return self.op(Op::Select, ty, &[value, one, zero]);
             }
@@ -154,11 +147,9 @@ impl FunctionEmitter<'_, '_> {
     /// A pointer into another address space.
     fn convert_space(&mut self, value: Id, from: Ty, to: Ty) -> Id {
         let types = &self.module.source.types;
-        let space = |ty: Ty| match types.kind(ty) {
-            TypeKind::Pointer(to) => *to,
-            // Blocks are generic.
-            _ => QualTy::plain(types.void()).in_space(AddressSpace::Generic),
-        };
+        // Blocks are generic.
+        let generic = QualTy::plain(types.void()).in_space(AddressSpace::Generic);
+        let space = |ty: Ty| types.kind(ty).pointee().unwrap_or(generic);
         let (source, target) = (space(from), space(to));
         let (from_id, to_id) = (self.module.type_id(from), self.module.type_id(to));
         self.cast_space(value, from_id, storage_class(source.quals.space), to_id, target)
