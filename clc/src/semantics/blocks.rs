@@ -1,7 +1,5 @@
 //! Block literals (`^{ ... }`) and what they capture.
 
-use rustc_hash::FxHashMap;
-
 use super::attributes::Attributes;
 use super::declarators::Declared;
 use super::specifiers::Specified;
@@ -63,26 +61,16 @@ impl Checker<'_, '_> {
         let info = FunctionInfo { is_block: true, ..FunctionInfo::new(declared.ty.ty) };
         let id = self.add_function(function, info);
         self.record_call(id, span);
+        let contract = self.states.last().map_or(self.contract, |state| state.contract);
+        let result_or_error = result.unwrap_or_else(|| self.module.types.error());
         let state = FunctionState {
-            id,
-            result: result.unwrap_or_else(|| self.module.types.error()),
-            locals,
-            labels: 0,
-            named_labels: FxHashMap::default(),
-            label_order: Vec::new(),
-            breakable: 0,
-            continuable: 0,
-            switches: Vec::new(),
-            is_kernel: false,
-            scope: 0,
-            contract: self.states.last().map_or(self.contract, |state| state.contract),
-            constants: FxHashMap::default(),
             block: Some(BlockState {
                 record,
                 captured: Vec::new(),
                 values: Vec::new(),
                 infers_result: result.is_none(),
             }),
+            ..FunctionState::new(id, result_or_error, locals, contract)
         };
         let contract = state.contract;
         let Some((mut state, statements)) = self.function_body(state, &declared, body) else {

@@ -1,7 +1,5 @@
 //! Functions: declarations and definitions.
 
-use rustc_hash::FxHashMap;
-
 use super::declarators::Declared;
 use super::{Checker, Entity, FunctionInfo, FunctionState};
 use crate::diagnostics::Diagnostic;
@@ -274,26 +272,12 @@ impl Checker<'_, '_> {
         self.check_definition_types(&declared, result, name);
         let id = match self.declare_function(&declared, &definition.specifiers, &definition.declarator, true) {
             Some(id) => id,
-            // The body is checked all the same, as that of a function that nobody finds.
+            // The body is checked all the same, as that of a function that no name refers to.
             None => self.new_function(&declared, name, definition.specifiers.storage),
         };
         let locals = self.parameter_locals(&declared);
-        let state = FunctionState {
-            id,
-            result,
-            locals,
-            labels: 0,
-            named_labels: FxHashMap::default(),
-            label_order: Vec::new(),
-            breakable: 0,
-            continuable: 0,
-            switches: Vec::new(),
-            is_kernel: definition.specifiers.storage.contains(Storage::KERNEL),
-            scope: 0,
-            contract: self.contract,
-            constants: FxHashMap::default(),
-            block: None,
-        };
+        let is_kernel = definition.specifiers.storage.contains(Storage::KERNEL);
+        let state = FunctionState { is_kernel, ..FunctionState::new(id, result, locals, self.contract) };
         let Some((state, body)) = self.function_body(state, &declared, &definition.body) else { return };
         let is_noreturn = self.functions.get(id.0 as usize).is_some_and(|info| info.is_noreturn);
         self.check_end(&body, result, is_noreturn, definition.body.span, false);

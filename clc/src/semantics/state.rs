@@ -113,3 +113,25 @@ pub(crate) struct FunctionState {
     /// What a block literal has.
     pub block: Option<BlockState>,
 }
+
+impl FunctionState {
+    /// The state at the beginning of a function that is neither a kernel nor a block literal's.
+    pub(crate) fn new(id: FunctionId, result: Ty, locals: Vec<Local>, contract: bool) -> Self {
+        Self {
+            id,
+            result,
+            locals,
+            labels: 0,
+            named_labels: FxHashMap::default(),
+            label_order: Vec::new(),
+            breakable: 0,
+            continuable: 0,
+            switches: Vec::new(),
+            is_kernel: false,
+            scope: 0,
+            contract,
+            constants: FxHashMap::default(),
+            block: None,
+        }
+    }
+}

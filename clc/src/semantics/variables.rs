@@ -5,7 +5,7 @@ use super::{Checker, Entity};
 use crate::options::Version;
 use crate::source::Span;
 use crate::syntax::ast::{self, Declaration, Initializer, Name, Storage};
-use crate::tree::{Expr, ExprKind, Global, Linkage, LocalId, Place, PlaceKind, Stmt, StmtKind};
+use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, Linkage, LocalId, Place, PlaceKind, Stmt, StmtKind};
 use crate::types::{AddressSpace, QualTy, TypeKind, Uses};
 
 impl Checker<'_, '_> {
@@ -170,21 +170,7 @@ impl Checker<'_, '_> {
         if !self.check_local_type(ty, name, init.is_some()) {
             ty.ty = self.module.types.error();
         }
-        self.check_redeclared(name, "");
-        let function = self.states.last().and_then(|state| self.module.functions.get(state.id.0 as usize));
-        let prefix = function.map_or("", |function| function.link_name.as_str());
-        let id = self.add_global(Global {
-            name: format!("{prefix}.{}", self.text(name.symbol)),
-            ty,
-            init: None,
-            linkage: Linkage::Internal,
-            is_defined: true,
-            owner: None,
-            align: self.declared_align(declared),
-            span: name.span,
-        });
-        let state = self.states.len().saturating_sub(1);
-        self.scopes.set(name.symbol, Entity::Global(id), name.span, state);
+        let id = self.declare_global_local(declared, name, ty, None);
         match init {
             Some(init) => self.static_initializer(id, init, name.span),
             None if matches!(declared.space, Some((AddressSpace::Constant, _)))
@@ -202,9 +188,20 @@ impl Checker<'_, '_> {
         if !self.check_local_type(ty, name, false) {
             ty.ty = self.module.types.error();
         }
-        self.check_redeclared(name, "");
         let owner = self.current_function();
-        let function = owner.and_then(|id| self.module.functions.get(id.0 as usize));
+        self.declare_global_local(declared, name, ty, owner);
+    }
+
+    /// Declares a variable of the function that is checked as a global, which is called by the names of both.
+    fn declare_global_local(
+        &mut self,
+        declared: &Declared,
+        name: Name,
+        ty: QualTy,
+        owner: Option<FunctionId>,
+    ) -> GlobalId {
+        self.check_redeclared(name, "");
+        let function = self.current_function().and_then(|id| self.module.functions.get(id.0 as usize));
         let prefix = function.map_or("", |function| function.link_name.as_str());
         let id = self.add_global(Global {
             name: format!("{prefix}.{}", self.text(name.symbol)),
@@ -218,6 +215,7 @@ impl Checker<'_, '_> {
         });
         let state = self.states.len().saturating_sub(1);
         self.scopes.set(name.symbol, Entity::Global(id), name.span, state);
+        id
     }
 
     /// `__auto_type x = value;`
