@@ -29,7 +29,7 @@ pub enum Lowering {
     SignBits(Op),
     /// `dot` of floats.
     Dot,
-    /// `bitfield_insert` and its kin, and `bit_reverse`.
+    /// `bitfield_insert` and similar functions, and `bit_reverse`.
     BitField(Op),
     /// A dot product of four bytes, perhaps packed into an integer, perhaps with a saturating accumulator.
     ByteDot(ByteDot),
@@ -48,7 +48,7 @@ pub enum Lowering {
     Variable(BuiltIn),
     /// A barrier of a work-group or a sub-group: flags, perhaps a scope.
     Barrier(Scope),
-    /// `mem_fence` and its kin.
+    /// `mem_fence` and the like.
     Fence(FenceKind),
     /// `atomic_work_item_fence`
     WorkItemFence,
@@ -68,7 +68,7 @@ pub enum Lowering {
     Printf,
     /// `get_fence`
     GetFence,
-    /// `to_global` and its kin: the result's type names the address space.
+    /// `to_global` and the like: the result's type names the address space.
     ToSpace,
     /// A read of an image; the arguments say which form.
     ReadImage,
@@ -105,7 +105,7 @@ pub enum Lowering {
     Enqueue(EnqueueOp),
     /// `sub_group_named_barrier`'s functions.
     NamedBarrier(NamedBarrierOp),
-    /// `__builtin_add_overflow` and its kin, by the instruction that wraps around: two operands of one type and a pointer to the result.
+    /// `__builtin_add_overflow` and the like, by the instruction that wraps around: two operands of one type and a pointer to the result.
     Overflow(Op),
     /// `__builtin_unreachable` and `__builtin_trap`: control does not come here.
     Unreachable,

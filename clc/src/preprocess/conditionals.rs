@@ -1,4 +1,4 @@
-//! `#if` and its kin.
+//! `#if` and the like.
 
 use super::Preprocessor;
 use super::lexer::{PpToken, Sink};

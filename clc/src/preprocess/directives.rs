@@ -14,7 +14,7 @@ use crate::source::Span;
 const SUGGESTED: &[&str] = &["if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"];
 
 impl Preprocessor<'_, '_> {
-    /// Obeys a directive whose `#` was read. A pragma can be a token.
+    /// Executes a directive whose `#` was read. A pragma can be a token.
     pub(super) fn directive(&mut self, hash: PpToken) -> Option<PpToken> {
         self.space_pending = false;
         self.line_pending = false;

@@ -194,7 +194,7 @@ impl Preprocessor<'_, '_> {
         Ok(self.files.find(self.session.options, &header.name, header.is_angled, is_next, &origin).is_some())
     }
 
-    /// `__has_feature(name)` and its kin.
+    /// `__has_feature(name)` and the like.
     fn feature_check(&mut self, name: PpToken, feature: Feature) -> Result<u32, PpToken> {
         let span = name.token.span;
         if !self.is_call_next() {

@@ -70,7 +70,7 @@ enum Infix {
     Closing,
 }
 
-/// The punctuators that may follow an operand, with their binding strength.
+/// The punctuators that may follow an operand, with their precedence.
 const INFIX: [(Punct, Infix, u32); 22] = [
     (Punct::Percent, Infix::Binary(Operator::Rem), 14),
     (Punct::Slash, Infix::Binary(Operator::Div), 14),
@@ -96,7 +96,7 @@ const INFIX: [(Punct, Infix, u32); 22] = [
     (Punct::RightParen, Infix::Closing, 1),
 ];
 
-/// What a token that follows an operand means, and its binding strength; `None` for tokens that may not.
+/// What a token that follows an operand means, and its precedence; `None` for tokens that may not.
 fn infix(kind: TokenKind) -> Option<(Infix, u32)> {
     let TokenKind::Punct(punct) = kind else { return None };
     INFIX.iter().find(|row| row.0 == punct).map(|row| (row.1, row.2))
@@ -238,12 +238,12 @@ impl Preprocessor<'_, '_> {
         Ok(is_defined)
     }
 
-    /// Applies binary operators that bind at least as strongly as `minimum`.
+    /// Applies binary operators of at least the precedence `minimum`.
     fn binary(&mut self, e: &mut Evaluation, left: Value, minimum: u32, is_live: bool) -> Result<Value, Reported> {
         let mut left = left;
         loop {
             let operator = e.next;
-            let Some((infix, power)) = infix(operator.token.kind) else {
+            let Some((infix, precedence)) = infix(operator.token.kind) else {
                 if operator.token.kind == TokenKind::End {
                     return Ok(left);
                 }
@@ -252,7 +252,7 @@ impl Preprocessor<'_, '_> {
                 self.session.diagnostics.report(error);
                 return Err(Reported);
             };
-            if power < minimum {
+            if precedence < minimum {
                 return Ok(left);
             }
             let is_skipped = match infix {
@@ -269,21 +269,29 @@ impl Preprocessor<'_, '_> {
                     left = self.choice(e, left, right, operator.token.span, is_live)?;
                     continue;
                 }
-                Infix::Closing => unreachable!("broken invariant: what closes binds less strongly than any operator"),
+                Infix::Closing => {
+                    unreachable!("broken invariant: what closes has a lower precedence than any operator")
+                }
             };
-            // What binds more strongly belongs to the right side.
+            // Operators of higher precedence belong to the right side.
             e.depth += 1;
-            right = self.binary_above(e, right, power, is_right_live)?;
+            right = self.binary_above(e, right, precedence, is_right_live)?;
             e.depth -= 1;
             left = self.apply(binary, operator.token.span, left, right, is_right_live)?;
         }
     }
 
-    /// Applies operators that bind more strongly than `power`.
-    fn binary_above(&mut self, e: &mut Evaluation, left: Value, power: u32, is_live: bool) -> Result<Value, Reported> {
+    /// Applies operators of a higher precedence.
+    fn binary_above(
+        &mut self,
+        e: &mut Evaluation,
+        left: Value,
+        precedence: u32,
+        is_live: bool,
+    ) -> Result<Value, Reported> {
         match infix(e.next.token.kind) {
-            Some((_, next)) if next <= power => Ok(left),
-            _ => self.binary(e, left, power + 1, is_live),
+            Some((_, next)) if next <= precedence => Ok(left),
+            _ => self.binary(e, left, precedence + 1, is_live),
         }
     }
 

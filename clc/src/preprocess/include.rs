@@ -1,4 +1,4 @@
-//! `#include` and its kin, and the beginning and end of files.
+//! `#include` and the like, and the beginning and end of files.
 
 use std::sync::Arc;
 

@@ -29,7 +29,7 @@ pub(super) enum Dynamic {
     Timestamp,
     /// `__has_include` and `__has_include_next`
     HasInclude(bool),
-    /// `__has_attribute` and its kin, with an argument in parentheses.
+    /// `__has_attribute` and the like, with an argument in parentheses.
     Has(Feature),
 }
 

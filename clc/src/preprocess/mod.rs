@@ -109,7 +109,7 @@ struct Preprocessor<'s, 'o> {
     pragmas: Vec<Pragma>,
     /// `#pragma pack`
     packing: pragmas::Packing,
-    /// The end of the pragma that is being obeyed.
+    /// The end of the pragma that is being handled.
     pragma_end: Span,
     /// `#pragma clang diagnostic`, and what it pushed.
     settings: Vec<Setting>,

@@ -1,4 +1,4 @@
-//! Pragmas: those of the preprocessor are obeyed here, those of the language become tokens, and others are reported.
+//! Pragmas: those of the preprocessor are handled here, those of the language become tokens, and others are reported.
 
 use super::Preprocessor;
 use super::directives::unescaped;
@@ -173,7 +173,7 @@ impl Preprocessor<'_, '_> {
         }
     }
 
-    /// Obeys a pragma. What later stages have to know is the result.
+    /// Handles a pragma. What later stages have to know is the result.
     fn pragma(&mut self, tokens: &[PpToken], span: Span) -> Option<Pragma> {
         let first = self.word(tokens.first()).to_owned();
         let second = self.word(tokens.get(1)).to_owned();

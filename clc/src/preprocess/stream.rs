@@ -80,7 +80,7 @@ impl Preprocessor<'_, '_> {
         })
     }
 
-    /// The next token, not expanded. Directives on the way are obeyed.
+    /// The next token, not expanded. Directives on the way are executed.
     pub(super) fn raw(&mut self) -> PpToken {
         loop {
             if self.is_stopped {

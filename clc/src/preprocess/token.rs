@@ -53,10 +53,10 @@ impl TokenKind {
     }
 }
 
-/// A pragma that later stages obey. Others are reported and dropped by the preprocessor.
+/// A pragma that later stages handle. Others are reported and dropped by the preprocessor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pragma {
-    /// `#pragma unroll` with the count, if there is one. `#pragma nounroll` has 1... and `#pragma unroll(disable)` likewise.
+    /// `#pragma unroll` with the count, if there is one. `#pragma nounroll` and `#pragma unroll(disable)` have 1.
     Unroll(Option<u32>),
     /// `#pragma OPENCL FP_CONTRACT ON|OFF|DEFAULT` (and `STDC`): whether contraction is allowed; `None` is the default.
     FpContract(Option<bool>),

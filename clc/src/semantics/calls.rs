@@ -1,4 +1,4 @@
-//! The calls of the program: recursion, and functions that nobody defines.
+//! The calls of the program: recursion, and calls of functions that are not defined.
 
 use super::Checker;
 use crate::diagnostics::Diagnostic;
@@ -66,7 +66,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Reports a call of a function that is not defined, if nobody else can define it.
+    /// Reports a call of a function that is not defined, if no other unit can define it.
     fn undefined(&mut self, callee: FunctionId, span: Span) {
         let function = &self.module.functions[callee.0 as usize];
         if !self.session.options.whole_program && function.linkage != crate::tree::Linkage::Internal {

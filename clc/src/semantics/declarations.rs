@@ -15,7 +15,7 @@ use crate::types::{AddressSpace, QualTy, Quals, Scalar, TypeKind, Uses};
 pub(crate) struct TypedefInfo {
     /// If it is a pointer: what it points to, as it is written.
     pub pointee: Option<String>,
-    /// Whether it is another name of `size_t` or its kin, which kernels cannot have as parameters.
+    /// Whether it is another name of `size_t` or the like, which kernels cannot have as parameters.
     pub is_device_sized: bool,
 }
 

@@ -72,7 +72,7 @@ pub(crate) struct Checker<'s, 'o> {
     pub typedefs: FxHashMap<Symbol, declarations::TypedefInfo>,
     /// Records and enumerations without a tag that a `typedef` names.
     pub untagged: FxHashSet<Ty>,
-    /// Members of records whose type is `size_t` or its kin.
+    /// Members of records whose type is `size_t` or the like.
     pub device_sized_fields: FxHashSet<(RecordId, u32)>,
     /// The names of functions that the program defines.
     pub defined: FxHashSet<Symbol>,
@@ -84,7 +84,7 @@ pub(crate) struct Checker<'s, 'o> {
     pub contract: bool,
     /// Built-in functions that were looked up.
     pub builtins: FxHashMap<Symbol, Option<Rc<Function>>>,
-    /// Whether a tag that is declared now is one in a parameter list, where nobody else can name it.
+    /// Whether a tag that is declared now is one in a parameter list, outside of which it cannot be named.
     pub in_parameters: bool,
     /// How deep expressions, statements and initializers are nested.
     pub depth: u32,

@@ -283,7 +283,7 @@ impl Checker<'_, '_> {
         self.complete_record(id, fields, &placements, None);
     }
 
-    /// The layout of a field: a flexible array takes no room.
+    /// The layout of a field: a flexible array member has size 0.
     fn field_layout(&self, ty: Ty) -> Layout {
         if let TypeKind::Array(element, None) = self.module.types.kind(ty) {
             let natural = self.module.types.layout(element.ty).map_or(1, |layout| layout.align);

@@ -37,7 +37,7 @@ const CONSTANTS: &[(&str, i64, &str)] = &[
 ];
 
 impl Checker<'_, '_> {
-    /// A constant that OpenCL C declares: `memory_order_relaxed` and its kin.
+    /// A constant that OpenCL C declares: `memory_order_relaxed` and the like.
     pub(crate) fn predeclared_constant(&self, name: Symbol) -> Option<Entity> {
         let text = self.text(name);
         let version = self.session.version_of(text);

@@ -56,7 +56,7 @@ pub enum Linkage {
 /// A function.
 #[derive(Debug)]
 pub struct Function {
-    /// Its name in the source. Blocks have a made-up one.
+    /// Its name in the source. Blocks have a generated one.
     pub name: Symbol,
     /// Its name for the linker: the same, or the mangled one of an `overloadable` function.
     pub link_name: String,

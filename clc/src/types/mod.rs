@@ -286,7 +286,7 @@ pub enum TypeKind {
     Record(RecordId),
     /// An `enum`.
     Enum(EnumId),
-    /// `_Atomic(T)`, which `atomic_int` and its kin are.
+    /// `_Atomic(T)`, which `atomic_int` and the like are.
     Atomic(Ty),
     /// An image.
     Image(ImageShape, Access),

@@ -17,13 +17,13 @@ pub enum BuiltinType {
     Size,
     /// `ptrdiff_t`, `intptr_t`
     Difference,
-    /// `atomic_int` and its kin.
+    /// `atomic_int` and the like.
     Atomic(Scalar),
     /// `atomic_size_t`, `atomic_uintptr_t`
     AtomicSize,
     /// `atomic_ptrdiff_t`, `atomic_intptr_t`
     AtomicDifference,
-    /// `image2d_t` and its kin.
+    /// `image2d_t` and the like.
     Image(ImageShape),
     /// `sampler_t`
     Sampler,

@@ -158,7 +158,7 @@ impl FunctionEmitter<'_, '_> {
         self.uint_op(Op::BitwiseAnd, flags, 3)
     }
 
-    /// `to_global` and its kin: null if the pointer points elsewhere.
+    /// `to_global` and the like: null if the pointer points elsewhere.
     pub(super) fn cast_to_space(&mut self, call: &Call<'_>) -> Id {
         let Some(to) = self.pointee(call.result) else { return call.value(0) };
         let class = storage_class(to.quals.space);

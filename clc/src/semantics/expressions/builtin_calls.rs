@@ -187,7 +187,7 @@ impl Checker<'_, '_> {
         self.reinterpret(value, overload.result, expr.span, expr.span)
     }
 
-    /// `to_global` and its kin: the result points to what the argument points to.
+    /// `to_global` and the like: the result points to what the argument points to.
     fn call_to_space(&mut self, name: Symbol, overload: &Overload, mut values: Vec<Expr>, expr: &ast::Expr) -> Expr {
         let Some(value) = values.pop() else { return self.error_value(expr.span) };
         let Some(to) = self.pointee(value.ty).filter(|to| to.quals.space != AddressSpace::Constant) else {

@@ -377,7 +377,7 @@ impl Checker<'_, '_> {
         self.convert(value, ty)
     }
 
-    /// `__builtin_add_overflow(left, right, &result)` and its kin: whether the result is not the one that its type has room for. `fixed` is
+    /// `__builtin_add_overflow(left, right, &result)` and the like: whether the result is not the one that its type has room for. `fixed` is
     /// the type that the name says.
     fn overflow(&mut self, short: &str, op: Op, fixed: Option<Scalar>, values: Vec<Expr>, expr: &ast::Expr) -> Expr {
         let result = values.last().and_then(|pointer| self.pointee(pointer.ty));

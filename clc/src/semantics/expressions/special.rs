@@ -1,4 +1,4 @@
-//! `sizeof` and its kin, `_Generic`, and the operators of GNU C that look like functions.
+//! `sizeof` and similar operators, `_Generic`, and the operators of GNU C that look like functions.
 
 use crate::diagnostics::Diagnostic;
 use crate::semantics::{Checker, Operand};
