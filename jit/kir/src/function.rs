@@ -3,7 +3,7 @@
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use rustc_hash::FxHashMap;
 
-use crate::dfg::DataFlowGraph;
+use crate::dfg::{DataFlowGraph, ValueDef};
 use crate::entities::{Block, Inst, Slot, Value};
 use crate::layout::Layout;
 use crate::types::Type;
@@ -138,6 +138,14 @@ impl Function {
     pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
         let targets = self.layout.terminator(block).map(|inst| self.dfg.targets(inst)).unwrap_or_default();
         targets.into_iter().map(|call| call.block)
+    }
+
+    /// The block where a value is defined; `None` if its instruction is in no block.
+    pub fn def_block(&self, value: Value) -> Option<Block> {
+        match self.dfg.def(value) {
+            ValueDef::Result(inst, _) => self.layout.block_of(inst),
+            ValueDef::Param(block, _) => Some(block),
+        }
     }
 
     /// The inlined calls that an instruction at a position comes from, the innermost first.

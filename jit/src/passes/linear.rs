@@ -156,10 +156,7 @@ impl LinearForms<'_> {
 
     /// Whether a value is defined in the loop.
     pub(super) fn is_inside(&self, value: Value) -> bool {
-        let home = match self.func.dfg.def(value) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
-        };
+        let home = self.func.def_block(value);
         home.is_some_and(|home| self.loops.contains(self.id, home))
     }
 

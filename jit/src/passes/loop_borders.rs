@@ -241,10 +241,7 @@ struct LoopView<'a> {
 
 impl LoopView<'_> {
     fn inside(&self, value: Value) -> bool {
-        let home = match self.func.dfg.def(value) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
-        };
+        let home = self.func.def_block(value);
         home.is_some_and(|home| self.loops.contains(self.id, home))
     }
 
@@ -334,17 +331,13 @@ impl LoopView<'_> {
 
     /// Whether a value is computed in each iteration, and the source promises that it does not wrap.
     fn is_computed_always(&self, value: Value) -> bool {
-        let home = match self.func.dfg.def(value) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => match self.expected.get(&inst) {
-                // What is expected of it is tested, too.
-                Some(&Expected::Operand(number)) => {
-                    return self.is_computed_always(self.func.dfg.inst(inst).args[number]);
-                }
-                Some(Expected::Truth(_)) | None => self.func.layout.block_of(inst),
-            },
-        };
-        home.is_some_and(|home| self.dom.dominates(home, self.latch)) && self.never_wraps(value)
+        // What is expected of it is tested, too.
+        if let Some(inst) = self.func.dfg.def_inst(value)
+            && let Some(&Expected::Operand(number)) = self.expected.get(&inst)
+        {
+            return self.is_computed_always(self.func.dfg.inst(inst).args[number]);
+        }
+        self.func.def_block(value).is_some_and(|home| self.dom.dominates(home, self.latch)) && self.never_wraps(value)
     }
 
     /// What a condition is expected to be, if it is not nested too deeply.

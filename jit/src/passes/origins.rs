@@ -2,7 +2,7 @@
 //! of such pointers, parameters among them.
 
 use clift_kir::analysis::Cfg;
-use clift_kir::{Block, BlockCall, Function, Inst, Opcode, Type, Value};
+use clift_kir::{Block, BlockCall, Function, Imm, Inst, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use smallvec::{SmallVec, smallvec};
@@ -110,13 +110,39 @@ pub(super) fn is_pointer(ty: Type) -> bool {
     ty.is_ptr() && !ty.is_vector()
 }
 
+/// How an instruction computes a pointer that has the origin of others.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Derivation {
+    /// `base + index * scale + disp`
+    Address { base: Value, index: Option<Value>, scale: u64, disp: i64 },
+    /// The same pointer in another address space.
+    Cast(Value),
+    /// One of two pointers.
+    Choice { cond: Value, then: Value, otherwise: Value },
+}
+
+impl Derivation {
+    /// How an instruction computes its result from pointers, if it does.
+    pub(super) fn of(func: &Function, inst: Inst) -> Option<Derivation> {
+        let data = func.dfg.inst(inst);
+        match (data.op, &data.imm, data.args.as_slice()) {
+            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) => {
+                Some(Derivation::Address { base, index: index.first().copied(), scale, disp })
+            }
+            (Opcode::SpaceCast, _, &[pointer]) => Some(Derivation::Cast(pointer)),
+            (Opcode::Select, _, &[cond, then, otherwise]) => Some(Derivation::Choice { cond, then, otherwise }),
+            _ => None,
+        }
+    }
+}
+
 /// The pointers that an instruction's result is computed from, if it has the origin that they have.
 pub(super) fn sources(func: &Function, inst: Inst) -> SmallVec<[Value; 2]> {
-    let data = func.dfg.inst(inst);
-    match (data.op, data.args.as_slice()) {
-        (Opcode::Addr | Opcode::SpaceCast, &[base, ..]) => smallvec![base],
-        (Opcode::Select, &[_, then, otherwise]) => smallvec![then, otherwise],
-        _ => SmallVec::new(),
+    match Derivation::of(func, inst) {
+        Some(Derivation::Address { base, .. }) => smallvec![base],
+        Some(Derivation::Cast(pointer)) => smallvec![pointer],
+        Some(Derivation::Choice { then, otherwise, .. }) => smallvec![then, otherwise],
+        None => SmallVec::new(),
     }
 }
 

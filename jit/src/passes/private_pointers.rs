@@ -22,7 +22,7 @@ use clift_kir::{BlockCall, Builder, Function, Imm, Inst, IntCond, Opcode, Slot, 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
-use super::origins::{Counterparts, Meet, Origins, is_pointer, remove_unreached_blocks, sources};
+use super::origins::{Counterparts, Derivation, Meet, Origins, is_pointer, remove_unreached_blocks, sources};
 use super::util::Replacements;
 use super::{Changed, dce};
 
@@ -238,13 +238,12 @@ impl Rewriter {
         if b.ty(pointer) == ty { pointer } else { b.cast(Opcode::SpaceCast, pointer, ty) }
     }
 
-    /// The offset of the pointer that an instruction computes.
+    /// The offset of the pointer that an instruction computes: 0 if the result is the variable's own address.
     fn computed(&self, b: &mut Builder<'_>, inst: Inst) -> Value {
-        let data = b.func.dfg.inst(inst).clone();
-        match (data.op, &data.imm, data.args.as_slice()) {
-            (Opcode::Addr, &Imm::Addr { scale, disp }, &[base, ref index @ ..]) => {
+        match Derivation::of(b.func, inst) {
+            Some(Derivation::Address { base, index, scale, disp }) => {
                 let mut offset = self.offsets.get(base);
-                if let Some(&index) = index.first() {
+                if let Some(index) = index {
                     let scale = b.iconst(Type::I64, scale as i64);
                     let distance = b.int2(Opcode::Imul, index, scale);
                     offset = b.int2(Opcode::Iadd, offset, distance);
@@ -252,11 +251,11 @@ impl Rewriter {
                 let disp = b.iconst(Type::I64, disp);
                 b.int2(Opcode::Iadd, offset, disp)
             }
-            (Opcode::Select, _, &[cond, then, otherwise]) => {
+            Some(Derivation::Choice { cond, then, otherwise }) => {
                 b.select(cond, self.offsets.get(then), self.offsets.get(otherwise))
             }
-            (Opcode::SpaceCast, _, &[pointer]) => self.offsets.get(pointer),
-            _ => b.iconst(Type::I64, 0),
+            Some(Derivation::Cast(pointer)) => self.offsets.get(pointer),
+            None => b.iconst(Type::I64, 0),
         }
     }
 

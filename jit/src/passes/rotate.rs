@@ -179,10 +179,7 @@ fn rotate(func: &mut Function, cfg: &Cfg, loops: &LoopForest, id: LoopId, rotate
 
 /// Whether a value is defined in a loop.
 fn defined_in(func: &Function, loops: &LoopForest, id: LoopId, value: Value) -> bool {
-    let home = match func.dfg.def(value) {
-        clift_kir::dfg::ValueDef::Result(inst, _) => func.layout.block_of(inst),
-        clift_kir::dfg::ValueDef::Param(block, _) => Some(block),
-    };
+    let home = func.def_block(value);
     home.is_none_or(|block| loops.contains(id, block))
 }
 

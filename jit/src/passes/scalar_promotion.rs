@@ -11,7 +11,6 @@
 //! memory or order accesses of work-items. The value is put into a variable, which [`super::mem2reg`] promotes afterwards.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
-use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, SlotData, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -45,10 +44,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
 /// A plain load or store at an address from outside of a loop: the address, the type, and the access.
 fn candidate(func: &Function, loops: &LoopForest, id: LoopId, inst: Inst) -> Option<(Value, Type, MemInfo)> {
     let (pointer, ty, mem) = plain_access(func, inst)?;
-    let home = match func.dfg.def(pointer) {
-        ValueDef::Param(block, _) => Some(block),
-        ValueDef::Result(def, _) => func.layout.block_of(def),
-    };
+    let home = func.def_block(pointer);
     let outside = home.is_some_and(|home| !loops.contains(id, home));
     outside.then_some((pointer, ty, mem))
 }

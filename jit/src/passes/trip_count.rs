@@ -121,10 +121,7 @@ pub(crate) fn remainder(
             if !seen.insert(value) || seen.len() > MAX_SOURCES {
                 continue;
             }
-            let block = match func.dfg.def(value) {
-                ValueDef::Param(block, _) => Some(block),
-                ValueDef::Result(inst, _) => func.layout.block_of(inst),
-            };
+            let block = func.def_block(value);
             // The innermost loop with the value may have it as a counter.
             let other = block.and_then(|block| loops.innermost(block)).filter(|&other| {
                 other != id && !loops.contains(other, data.header) && !ignores(loops.get(other).header)

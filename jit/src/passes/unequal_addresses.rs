@@ -40,10 +40,7 @@ impl UnequalAddresses<'_> {
     fn is_never(&self, counter: Value, bound: Value) -> bool {
         let ValueDef::Param(header, _) = self.func.dfg.def(counter) else { return false };
         let Some((id, data)) = self.loops.innermost(header).map(|id| (id, self.loops.get(id))) else { return false };
-        let home = match self.func.dfg.def(bound) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
-        };
+        let home = self.func.def_block(bound);
         if data.header != header || home.is_none_or(|home| self.loops.contains(id, home)) {
             return false;
         }

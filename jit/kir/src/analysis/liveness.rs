@@ -3,7 +3,6 @@
 use cranelift_entity::SecondaryMap;
 
 use super::Cfg;
-use crate::dfg::ValueDef;
 use crate::entities::{Block, Value};
 use crate::function::Function;
 
@@ -43,7 +42,7 @@ impl Liveness {
         for &block in cfg.rpo() {
             for &inst in func.layout.insts(block) {
                 func.dfg.for_each_use(inst, |value| {
-                    if def_block(func, value) != Some(block) && uses.last() != Some(&(value, block)) && wanted(value) {
+                    if func.def_block(value) != Some(block) && uses.last() != Some(&(value, block)) && wanted(value) {
                         uses.push((value, block));
                     }
                 });
@@ -54,7 +53,7 @@ impl Liveness {
         let mut seen: SecondaryMap<Block, Option<Value>> = SecondaryMap::with_capacity(func.dfg.block_count());
         let mut stack = Vec::new();
         for (value, block) in uses {
-            let home = def_block(func, value);
+            let home = func.def_block(value);
             stack.push(block);
             while let Some(at) = stack.pop() {
                 if Some(at) == home || seen[at] == Some(value) {
@@ -77,13 +76,5 @@ impl Liveness {
     /// Values live at the start of a block, in ascending order.
     pub fn live_in(&self, block: Block) -> &[Value] {
         &self.live_in[block]
-    }
-}
-
-/// The block in which a value is defined.
-fn def_block(func: &Function, value: Value) -> Option<Block> {
-    match func.dfg.def(value) {
-        ValueDef::Result(inst, _) => func.layout.block_of(inst),
-        ValueDef::Param(block, _) => Some(block),
     }
 }

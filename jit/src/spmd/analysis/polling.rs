@@ -227,12 +227,7 @@ impl<'a> PollingLoop<'a> {
 
     /// The block in which a value is defined, if that is in the loop.
     fn home(&self, value: Value) -> Option<Block> {
-        let func = &self.normal.func;
-        let block = match func.dfg.def(value) {
-            ValueDef::Param(block, _) => block,
-            ValueDef::Result(inst, _) => func.layout.block_of(inst)?,
-        };
-        Some(block).filter(|&block| self.contains(block))
+        self.normal.func.def_block(value).filter(|&block| self.contains(block))
     }
 
     /// The instruction of the loop that reads a value from memory that others may write.

@@ -105,11 +105,7 @@ impl<'a> Locality<'a> {
     fn step(&self, id: LoopId, value: Value, depth: u32) -> Option<i64> {
         let NormalForm { func, loops, .. } = self.normal;
         let def = func.dfg.def(value);
-        let home = match def {
-            ValueDef::Result(inst, _) => func.layout.block_of(inst)?,
-            ValueDef::Param(block, _) => block,
-        };
-        if !loops.contains(id, home) {
+        if !loops.contains(id, func.def_block(value)?) {
             return Some(0);
         }
         let step = |value| self.step(id, value, depth.checked_sub(1)?);

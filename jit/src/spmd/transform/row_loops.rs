@@ -28,7 +28,6 @@ mod reductions;
 
 use clift_kir::analysis::{Loop, LoopId};
 use clift_kir::clone::Cloner;
-use clift_kir::dfg::ValueDef;
 use clift_kir::{
     Block, BlockCall, Builder, Effects, Elem, Function, Imm, Inst, IntCond, MemInfo, Opcode, Space, Type, Value,
     WrapFlags,
@@ -175,7 +174,7 @@ impl CountedLoop {
         if !ends_when_equal {
             return None;
         }
-        let outside = |value: Value| block_of(func, value).is_none_or(|at| !loops.contains(id, at));
+        let outside = |value: Value| func.def_block(value).is_none_or(|at| !loops.contains(id, at));
         let (next, limit) = if outside(b) { (a, b) } else { (b, a) };
         let step = func.dfg.inst(func.dfg.def_inst(next)?);
         let (Opcode::Iadd, &[counter, one]) = (step.op, step.args.as_slice()) else { return None };
@@ -220,7 +219,7 @@ impl CountedLoop {
         (extended, known): (&mut Vec<ExtendedIndex>, &mut FxHashMap<Value, Option<i64>>),
         depth: u32,
     ) -> Option<i64> {
-        if block_of(func, value) != Some(self.body) {
+        if func.def_block(value) != Some(self.body) {
             return Some(0);
         }
         if let Some(&known) = known.get(&value) {
@@ -296,7 +295,7 @@ impl CountedLoop {
     /// Whether a value does not wrap in the iterations that are executed at once: the counter is tested before, and of other
     /// values the source promises it.
     fn never_wraps(&self, func: &Function, value: Value, flag: WrapFlags, depth: u32) -> bool {
-        if value == self.counter || block_of(func, value) != Some(self.body) {
+        if value == self.counter || func.def_block(value) != Some(self.body) {
             return true;
         }
         let Some(inst) = func.dfg.def_inst(value).filter(|_| depth > 0) else { return false };
@@ -322,14 +321,6 @@ fn passed(func: &Function, from: Block, through: Block, to: Block, index: usize)
     let Some(param) = func.dfg.params(through).iter().position(|&param| param == arg) else { return Some(arg) };
     let edge = func.dfg.targets(func.layout.terminator(from)?).into_iter().find(|call| call.block == through)?;
     edge.args.get(param).copied()
-}
-
-/// The block in which a value is defined.
-fn block_of(func: &Function, value: Value) -> Option<Block> {
-    match func.dfg.def(value) {
-        ValueDef::Param(block, _) => Some(block),
-        ValueDef::Result(inst, _) => func.layout.block_of(inst),
-    }
 }
 
 /// A constant as a signed number.

@@ -9,7 +9,6 @@
 //! Nothing here changes what the kernel computes; [`super::loops`] makes the loops around the regions.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
-use clift_kir::dfg::ValueDef;
 use clift_kir::inst::Imm;
 use clift_kir::{Block, Builder, Function, Inst, MemScope, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -150,14 +149,6 @@ impl Regions {
         regions.find(&starts, &entries);
         regions.add_seams(&mut starts, &entries, growth);
         regions
-    }
-
-    /// The block in which a value is defined.
-    pub(crate) fn def_block(&self, value: Value) -> Option<Block> {
-        match self.func.dfg.def(value) {
-            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
-            ValueDef::Param(block, _) => Some(block),
-        }
     }
 
     /// Whether a value is the result of a reduction over the work-group, the same for all work-items.

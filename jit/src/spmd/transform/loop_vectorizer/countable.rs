@@ -2,7 +2,6 @@
 
 use clift_include::abi::PACKED_ID_BOUND;
 use clift_kir::analysis::LoopId;
-use clift_kir::dfg::ValueDef;
 use clift_kir::{Block, Builder, Elem, Function, Imm, IntCond, Opcode, Type, Value, WrapFlags};
 use cranelift_entity::EntitySet;
 
@@ -93,7 +92,7 @@ impl CountableLoop {
 
     /// Whether a value is defined in the loop.
     pub(super) fn defines(&self, func: &Function, value: Value) -> bool {
-        home(func, value).is_some_and(|home| self.blocks.contains(home))
+        func.def_block(value).is_some_and(|home| self.blocks.contains(home))
     }
 
     /// What the latch passes to a parameter of the header.
@@ -140,14 +139,6 @@ impl CountableLoop {
     /// Emits the trip count, and a Boolean that says whether it is right.
     pub(super) fn trip_count(&self, b: &mut Builder<'_>) -> (Value, Value) {
         self.limit.trip_count(b)
-    }
-}
-
-/// The block in which a value is defined.
-fn home(func: &Function, value: Value) -> Option<Block> {
-    match func.dfg.def(value) {
-        ValueDef::Param(block, _) => Some(block),
-        ValueDef::Result(inst, _) => func.layout.block_of(inst),
     }
 }
 
@@ -247,7 +238,7 @@ impl Limit {
             return None;
         };
         let cond = if holds { cond } else { cond.inverse() };
-        let outside = |value: Value| home(func, value).is_none_or(|home| !normal.loops.contains(id, home));
+        let outside = |value: Value| func.def_block(value).is_none_or(|home| !normal.loops.contains(id, home));
         let (compared, limit, cond) = if outside(b) { (a, b, cond) } else { (b, a, cond.swapped()) };
         if !outside(limit) {
             return None;

@@ -1,7 +1,6 @@
 //! Which values of a pack's code depend on the row, and which branches do.
 
 use clift_kir::analysis::{Cfg, DomTree};
-use clift_kir::dfg::ValueDef;
 use clift_kir::ops::QueryOp;
 use clift_kir::{Block, Effects, Function, Imm, Inst, IntCond, MemInfo, Opcode, Value};
 use cranelift_entity::{EntitySet, SecondaryMap};
@@ -72,15 +71,7 @@ pub(super) struct DivergentPaths {
 impl DivergentPaths {
     /// Whether a value is computed on the paths.
     pub(super) fn defines(&self, func: &Function, value: Value) -> bool {
-        defined_in(func, value).is_some_and(|block| self.blocks.contains(&block))
-    }
-}
-
-/// The block that defines a value.
-fn defined_in(func: &Function, value: Value) -> Option<Block> {
-    match func.dfg.def(value) {
-        ValueDef::Result(inst, _) => func.layout.block_of(inst),
-        ValueDef::Param(block, _) => Some(block),
+        func.def_block(value).is_some_and(|block| self.blocks.contains(&block))
     }
 }
 

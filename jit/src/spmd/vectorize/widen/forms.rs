@@ -1,6 +1,6 @@
 //! The forms of the kernel's values in the code of a pack, and variables.
 
-use clift_kir::dfg::{ConstData, ValueDef};
+use clift_kir::dfg::ConstData;
 use clift_kir::inst::InstData;
 use clift_kir::ssa::Var;
 use clift_kir::{Block, Builder, Imm, Opcode, Type, Value};
@@ -83,10 +83,7 @@ impl Widener<'_> {
         let Some(form) = self.forms[value].clone() else {
             unreachable!("broken invariant: {value} is used in {} before it is made", self.block)
         };
-        let home = match self.func.dfg.def(value) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => self.func.layout.block_of(inst),
-        };
+        let home = self.func.def_block(value);
         if home.is_none_or(|home| self.dominates(home, self.block)) {
             return form;
         }

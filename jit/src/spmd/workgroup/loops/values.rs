@@ -94,7 +94,7 @@ impl<'a> Loops<'a> {
     /// The copy of an operand of an instruction in `block`.
     pub(super) fn operand(&mut self, body: &mut RegionBody<'_>, block: Block, value: Value) -> Value {
         if let Some(&var) = body.vars.get(&value) {
-            if self.regions.def_block(value) == Some(block) {
+            if self.regions.func.def_block(value) == Some(block) {
                 return body.defined[&value];
             }
             return self.at_start(var, body.blocks[&block], value);
