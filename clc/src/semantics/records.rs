@@ -4,7 +4,7 @@ use super::scope::Tag;
 use super::{Checker, Entity};
 use crate::diagnostics::Diagnostic;
 use crate::source::{Span, Symbol};
-use crate::syntax::ast::{EnumSpecifier, Member, Name, RecordSpecifier, TypeSpecifier};
+use crate::syntax::ast::{EnumSpecifier, Member, Name, RecordSpecifier, Storage, TypeSpecifier};
 use crate::types::{
     AddressSpace, EnumId, Enumeration, Field, Layout, QualTy, Record, RecordId, Scalar, Ty, TypeKind, Uses,
 };
@@ -111,8 +111,10 @@ impl Checker<'_, '_> {
                     continue;
                 }
             };
-            if !specifiers.storage.is_empty() {
+            if !specifiers.storage.is_empty() && specifiers.storage != Storage::KERNEL {
                 self.error(specifiers.span, "type name does not allow storage class to be specified");
+            } else if !specifiers.storage.is_empty() && !declarators.is_empty() {
+                self.error(specifiers.span, "'__kernel' can only appear on functions");
             }
             let specified = self.specifiers(specifiers, declarators.is_empty());
             if declarators.is_empty() {

@@ -267,6 +267,8 @@ impl Parser<'_, '_> {
             }
         }
         match place {
+            // Without a declarator it is only a warning: `float kernel;` declares nothing.
+            Place::Member if flag == Storage::KERNEL => specifiers.storage |= flag,
             Place::Member | Place::TypeName => self.error(at, "type name does not allow storage class to be specified"),
             Place::Parameter if flag != Storage::REGISTER => {
                 let text = match flag {

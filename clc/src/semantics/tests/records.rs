@@ -59,7 +59,9 @@ fn members_have_distinct_names_and_complete_types() {
          struct j { global int x; constant int *y; };
          struct k { void v; };
          struct l { int x : 3; };
-         struct o { image2d_t i; sampler_t s; event_t e; };",
+         struct o { image2d_t i; sampler_t s; event_t e; };
+         struct q { float kernel; int a; };
+         struct r { kernel float a; };",
         "1: error: duplicate member 'a'
          2: error: member of anonymous struct redeclares 'x'
          3: warning: declaration does not declare anything
@@ -71,7 +73,9 @@ fn members_have_distinct_names_and_complete_types() {
          9: error: bit-fields are not supported in OpenCL
          10: error: the '__read_only image2d_t' type cannot be used to declare a structure or union field
          10: error: the 'sampler_t' type cannot be used to declare a structure or union field
-         10: error: the 'event_t' type cannot be used to declare a structure or union field",
+         10: error: the 'event_t' type cannot be used to declare a structure or union field
+         11: warning: declaration does not declare anything
+         12: error: '__kernel' can only appear on functions",
     );
 }
 
