@@ -178,7 +178,8 @@ impl Width {
             }
         }
         // Long OpenCL vectors are contiguous in packs of few lanes only.
-        if let Some(fewer) = fitting_lanes(&normal).filter(|&lanes| scatters && (least..chosen.lanes).contains(&lanes))
+        if let Some(fewer) =
+            fitting_lanes(&normal, 0).filter(|&lanes| scatters && (least..chosen.lanes).contains(&lanes))
         {
             let fewer = WidthCandidate::new(normal.clone(), fewer, machine);
             let less = fewer.costs();
@@ -202,7 +203,9 @@ impl Width {
             RowLengths::Long => true,
         };
         let narrow_ops = chosen.computes_narrow_elements();
-        let tried = rows && lanes < MAX_LANES && chosen.insts() <= MAX_INSTS_DOUBLED;
+        // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does not matter.
+        let fits = fitting_lanes(&normal, u32::from(waits)).is_none_or(|fitting| 2 * lanes <= fitting);
+        let tried = rows && lanes < MAX_LANES && fits && chosen.insts() <= MAX_INSTS_DOUBLED;
         let doubled = tried.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         // The rows of volumes are short.
         let shares = |doubled: &WidthCandidate<'_>| highest_dimension(func) <= PLANE && !doubled.spills();
@@ -325,7 +328,7 @@ impl<'a> WidthCandidate<'a> {
                     Shape::Varying if !divergence.has_known_distances(pointer) => return false,
                     Shape::Varying | Shape::Affine { .. } => {}
                 }
-                if func.dfg.ty(accessed).elem.bits() > NARROW_BITS {
+                if bits_of_lane(func.dfg.ty(accessed)) > NARROW_BITS {
                     return false;
                 }
                 any = true;
@@ -345,10 +348,14 @@ impl<'a> WidthCandidate<'a> {
             let frequency = frequencies.of(normal, block);
             let results = func.layout.insts(block).iter().flat_map(|&inst| func.dfg.results(inst));
             for &value in results.filter(|&&value| matches!(divergence.shape(value), Shape::Varying)) {
-                match func.dfg.ty(value).elem {
-                    Elem::I8 | Elem::I16 | Elem::F16 => narrow += frequency,
-                    Elem::I32 | Elem::I64 | Elem::F32 | Elem::F64 | Elem::Ptr(_) => wide += frequency,
-                    Elem::B1 => {}
+                let ty = func.dfg.ty(value);
+                if ty.is_bool() {
+                    continue;
+                }
+                if bits_of_lane(ty) <= NARROW_BITS {
+                    narrow += frequency;
+                } else {
+                    wide += frequency;
                 }
             }
         }
@@ -545,7 +552,12 @@ impl<'a> Waits<'a> {
     }
 }
 
-/// Elements with at most so many bits are narrow: one for each lane of the usual pack fills one register at most.
+/// The bits that a value fills for each lane, with all components of an OpenCL vector.
+fn bits_of_lane(ty: Type) -> u32 {
+    ty.elem.bits() * ty.lanes()
+}
+
+/// Values with at most so many bits are narrow: one for each lane of the usual pack fills half a register at most.
 const NARROW_BITS: u32 = 16;
 /// How many times as many values must be narrow as others for twice the lanes to be considered.
 const NARROW_SHARE: f64 = 3.0;
@@ -617,10 +629,11 @@ pub(crate) fn long_vectors(func: &Function, machine: &Machine) -> Option<u32> {
     (machine.register_bits > Machine::COMMON.register_bits && long).then_some(average)
 }
 
-/// The lanes of a pack that has the longest of the OpenCL vectors in memory order, if there are any.
-fn fitting_lanes(normal: &NormalForm) -> Option<u32> {
-    let func = &normal.func;
-    let insts = normal.cfg.rpo().iter().flat_map(|&block| func.layout.insts(block));
+/// The lanes of a pack that has the longest of the OpenCL vectors in memory order, if any are loaded in so many loops.
+fn fitting_lanes(normal: &NormalForm, depth: u32) -> Option<u32> {
+    let NormalForm { func, cfg, loops, .. } = normal;
+    let blocks = cfg.rpo().iter().filter(|&&block| loops.depth(block) >= depth);
+    let insts = blocks.flat_map(|&block| func.layout.insts(block));
     let loads = insts.filter(|&&inst| how(func.dfg.inst(inst).op) == How::Load);
     let accessed = loads.map(|&inst| func.dfg.ty(func.dfg.result(inst)).lanes());
     let lanes = Type::MAX_LANES / accessed.max()?.next_power_of_two();

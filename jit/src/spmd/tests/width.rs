@@ -80,6 +80,21 @@ fn twice_the_lanes_for_shared_work() {
     assert_eq!(lanes("", shared), Some(32));
 }
 
+/// Vectors of four elements are in memory order with sixteen lanes and taken apart with 32, where a loop loads them.
+#[test]
+fn no_more_lanes_than_fit_vectors() {
+    let pixel = |at: &str| {
+        let load = "v50: ptr(global) = addr scale 4 v0, v3\nv51: i8x4 = load align 4 v50";
+        let used = "v52: i8 = extract 1 v51\nv53: i32 = zext v52\nv54: f32 = bitcast v53\nv30: f32 = fma v21, v5, v54";
+        match at {
+            "loop" => lanes("", &format!("{load}\n{used}")),
+            _ => lanes(load, used),
+        }
+    };
+    assert_eq!(pixel("loop"), Some(16));
+    assert_eq!(pixel("entry"), Some(32));
+}
+
 #[test]
 fn no_more_lanes_for_sums_from_memory() {
     let sum = "
