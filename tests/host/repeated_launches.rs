@@ -39,7 +39,7 @@ fn repeat() {
         queue.enqueue_write_buffer(&mut sums, CL_TRUE, 0, &vec![0; SIDE * SIDE], &[]).expect("zeros");
     }
     let sum = |x: usize, y: usize| -> cl_int { (0..SIDE).map(|i| elements[x * SIDE + i] * (i ^ y) as cl_int).sum() };
-    let once: Vec<cl_int> = (0..SIDE * SIDE).map(|i| sum(i / SIDE, i % SIDE ^ 1)).collect();
+    let once: Vec<cl_int> = (0..SIDE * SIDE).map(|i| sum(i / SIDE, (i % SIDE) ^ 1)).collect();
     let (begin, mut launches) = (Instant::now(), 0);
     while begin.elapsed() < LONG {
         for _ in 0..20 {
