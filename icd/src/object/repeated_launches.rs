@@ -317,11 +317,11 @@ impl State {
             Stage::Trial(trial) => match trial.is_faster() {
                 None => return trial.next(kind.best.as_ref().or(general.as_ref())),
                 Some(faster) => {
-                    tracing::debug!(target: "clift::time", faster, best_ns = trial.best.least(), new_ns = trial.new.least(), "code for repeated launches");
+                    tracing::debug!(target: "clift::time", variant = ?trial.variant, faster, best_ns = trial.best.least(), new_ns = trial.new.least(), "code for repeated launches");
                     let is_clear = faster && trial.percent() <= u128::from(CLEARLY_FASTER);
                     let variant = trial.variant;
                     let is_other = variant != CodeVariant::Usual;
-                    kind.keeps_usual |= is_other && !faster;
+                    kind.keeps_usual |= is_other && !faster && trial.code.is_some();
                     if faster {
                         kind.best.clone_from(&trial.code);
                     }
