@@ -17,6 +17,9 @@ const MAX_DEPTH: u32 = 16;
 /// How many values are looked at to find where a counter comes from.
 const MAX_SOURCES: usize = 16;
 
+/// How many values are looked at to find what decides how often a loop is executed.
+const MAX_DECIDING: usize = 1000;
+
 /// A place where a loop is left after a constant number of iterations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TripCount {
@@ -62,7 +65,8 @@ fn up_to(
             [true, true] | [false, false] => continue,
         };
         let limit = best.map_or(limit, |best| best.times - 1);
-        let mut counters = Counters::start(func, data, preheader);
+        let deciding = deciding_params(func, cfg, &[data.header], vec![branch.args[0]]);
+        let mut counters = Counters::start(func, data, preheader, &deciding);
         if let Some(times) = counters.execute(func, data, latch, branch.args[0], stays, limit)
             && best.is_none_or(|best| times < best.times)
         {
@@ -156,48 +160,82 @@ pub(super) fn of_nest(
     id: LoopId,
     limit: u64,
 ) -> Option<FxHashMap<LoopId, u64>> {
-    let mut nest = Nest { func, globals, cfg, dom, loops, left: limit, iterations: FxHashMap::default() };
-    nest.execute(id, &FxHashMap::default())?;
-    Some(nest.iterations)
+    let nest = Nest { func, cfg, dom, loops };
+    let deciding = nest.deciding_params(id);
+    let mut run = NestRun { nest, globals, deciding: &deciding, left: limit, iterations: FxHashMap::default() };
+    run.execute(id, &FxHashMap::default())?;
+    Some(run.iterations)
 }
 
-/// The execution of the counters of a nest of loops.
+/// The header parameters of loops on which conditions depend, through parameters of the same loops and at most [`MAX_DECIDING`] values.
+fn deciding_params(func: &Function, cfg: &Cfg, headers: &[Block], conditions: Vec<Value>) -> FxHashSet<Value> {
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut params: FxHashSet<Value> = FxHashSet::default();
+    let mut work = conditions;
+    while let Some(value) = work.pop() {
+        if seen.len() == MAX_DECIDING || !seen.insert(value) {
+            continue;
+        }
+        match func.dfg.def(value) {
+            ValueDef::Result(inst, _) => work.extend(&func.dfg.inst(inst).args),
+            ValueDef::Param(block, index) if headers.contains(&block) => {
+                params.insert(value);
+                let args = cfg.preds(block).iter().filter_map(|&pred| loop_form::args_of_edge(func, pred, block));
+                work.extend(args.filter_map(|args| args.get(usize::from(index))));
+            }
+            ValueDef::Param(..) => {}
+        }
+    }
+    params
+}
+
+/// A function whose nests of loops are executed.
+#[derive(Clone, Copy)]
 struct Nest<'a> {
     func: &'a Function,
-    globals: &'a Globals,
     cfg: &'a Cfg,
     dom: &'a DomTree,
     loops: &'a LoopForest,
+}
+
+/// The execution of the counters of a nest of loops.
+struct NestRun<'a> {
+    nest: Nest<'a>,
+    globals: &'a Globals,
+    /// The parameters of the nest's headers that decide how often loops are executed.
+    deciding: &'a FxHashSet<Value>,
     /// How many more iterations may be executed.
     left: u64,
     /// The iterations of each loop so far.
     iterations: FxHashMap<LoopId, u64>,
 }
 
-impl Nest<'_> {
+impl NestRun<'_> {
     /// Executes a loop, from its entry until it is left. `around` has the values of the counters of the loops around it.
     fn execute(&mut self, id: LoopId, around: &FxHashMap<Value, Option<ConstData>>) -> Option<()> {
-        let Nest { func, cfg, dom, loops, .. } = *self;
+        let Nest { func, cfg, loops, .. } = self.nest;
         let data = loops.get(id);
         let &[latch] = data.latches.as_slice() else { return None };
         let preheader = loop_form::preheader(cfg, data)?;
         let params = func.dfg.params(data.header);
-        let mut counters = Counters { globals: Some(self.globals), values: Vec::new(), known: around.clone() };
+        let mut counters = Counters {
+            globals: Some(self.globals),
+            params,
+            deciding: self.deciding,
+            values: Vec::new(),
+            known: around.clone(),
+        };
         counters.step(func, loop_form::args_of_edge(func, preheader, data.header)?);
         let next = loop_form::args_of_edge(func, latch, data.header)?;
-        let begins = |&block: &Block| loops.innermost(block).filter(|&inner| loops.get(inner).header == block);
-        let inner: Vec<LoopId> =
-            data.blocks.iter().filter_map(begins).filter(|&inner| loops.get(inner).parent == Some(id)).collect();
-        // The branches that each iteration executes and that may leave the loop: their conditions, and what these are then.
-        let exits = data.blocks.iter().filter(|&&b| dom.dominates(b, latch) && loops.innermost(b) == Some(id));
-        let exits: Vec<(Value, bool)> = exits.filter_map(|&block| self.exit(id, block)).collect();
+        let inner = self.nest.inner(id);
+        let exits = self.nest.exits(id);
         loop {
             self.left = self.left.checked_sub(1)?;
             *self.iterations.entry(id).or_default() += 1;
             counters.known = around.clone();
             counters.known.extend(params.iter().copied().zip(counters.values.iter().cloned()));
             for &inner in &inner {
-                let guard = self.guard(inner).and_then(|(condition, enters)| {
+                let guard = self.nest.guard(inner).and_then(|(condition, enters)| {
                     let holds = counters.evaluate(func, condition, 0)?.as_splat()?;
                     Some((holds != 0) == enters)
                 });
@@ -213,6 +251,37 @@ impl Nest<'_> {
             }
             counters.step(func, next);
         }
+    }
+}
+
+impl Nest<'_> {
+    /// The loops that are directly within a loop.
+    fn inner(&self, id: LoopId) -> Vec<LoopId> {
+        let Nest { loops, .. } = self;
+        let begins = |&block: &Block| loops.innermost(block).filter(|&inner| loops.get(inner).header == block);
+        let headers = loops.get(id).blocks.iter().filter_map(begins);
+        headers.filter(|&inner| loops.get(inner).parent == Some(id)).collect()
+    }
+
+    /// The branches that each iteration executes and that may leave the loop: their conditions, and what these are then.
+    fn exits(&self, id: LoopId) -> Vec<(Value, bool)> {
+        let Nest { dom, loops, .. } = self;
+        let data = loops.get(id);
+        let always = |block: Block| data.latches.iter().all(|&latch| dom.dominates(block, latch));
+        let exits = data.blocks.iter().filter(|&&block| always(block) && loops.innermost(block) == Some(id));
+        exits.filter_map(|&block| self.exit(id, block)).collect()
+    }
+
+    /// The parameters of the headers of a nest that decide how often its loops are executed.
+    fn deciding_params(&self, id: LoopId) -> FxHashSet<Value> {
+        let (mut headers, mut conditions) = (Vec::new(), Vec::new());
+        let mut nest = vec![id];
+        while let Some(id) = nest.pop() {
+            headers.push(self.loops.get(id).header);
+            conditions.extend(self.exits(id).into_iter().chain(self.guard(id)).map(|(condition, _)| condition));
+            nest.extend(self.inner(id));
+        }
+        deciding_params(self.func, self.cfg, &headers, conditions)
     }
 
     /// The condition of the branch that leads to a loop or past it, and what it is if it leads to the loop.
@@ -249,18 +318,22 @@ impl Nest<'_> {
 struct Counters<'a> {
     /// The variables from which loads are evaluated.
     globals: Option<&'a Globals>,
-    /// Values of the header's parameters; `None` if unknown.
+    /// The header's parameters.
+    params: &'a [Value],
+    /// Those that decide something; [`deciding_params`].
+    deciding: &'a FxHashSet<Value>,
+    /// Values of the header's parameters; `None` if unknown, or if they decide nothing.
     values: Vec<Option<ConstData>>,
     /// What has been evaluated in this iteration.
     known: FxHashMap<Value, Option<ConstData>>,
 }
 
 impl Counters<'_> {
-    /// The first iteration.
-    fn start(func: &Function, data: &Loop, preheader: Block) -> Counters<'static> {
+    /// The first iteration of a loop.
+    fn start<'a>(func: &'a Function, data: &Loop, preheader: Block, deciding: &'a FxHashSet<Value>) -> Counters<'a> {
         let args = loop_form::args_of_edge(func, preheader, data.header).unwrap_or_default();
         let values = args.iter().map(|&arg| func.dfg.as_const(arg).cloned()).collect();
-        Counters { globals: None, values, known: FxHashMap::default() }
+        Counters { globals: None, params: func.dfg.params(data.header), deciding, values, known: FxHashMap::default() }
     }
 
     /// Executes iterations until the branch on `condition` leaves the loop. Returns how many it took; `limit + 1` if more.
@@ -273,10 +346,9 @@ impl Counters<'_> {
         stays: usize,
         limit: u64,
     ) -> Option<u64> {
-        let params = func.dfg.params(data.header);
         let next = loop_form::args_of_edge(func, latch, data.header)?;
         for iteration in 1..=limit {
-            self.known = params.iter().copied().zip(self.values.iter().cloned()).collect();
+            self.known = self.params.iter().copied().zip(self.values.iter().cloned()).collect();
             let holds = self.evaluate(func, condition, 0)?.as_splat()? != 0;
             if holds != (stays == 0) {
                 return Some(iteration);
@@ -288,7 +360,9 @@ impl Counters<'_> {
 
     /// Computes the values of the next iteration.
     fn step(&mut self, func: &Function, args: &[Value]) {
-        self.values = args.iter().map(|&arg| self.evaluate(func, arg, 0)).collect();
+        let decides = self.params.iter().map(|param| self.deciding.contains(param));
+        let next = decides.zip(args).map(|(decides, &arg)| if decides { self.evaluate(func, arg, 0) } else { None });
+        self.values = next.collect();
     }
 
     fn evaluate(&mut self, func: &Function, value: Value, depth: u32) -> Option<ConstData> {

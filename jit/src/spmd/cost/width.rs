@@ -266,13 +266,17 @@ struct WidthCandidate<'a> {
     versions: Option<NormalForm>,
 }
 
+/// A kernel prepared for any rows.
+fn prepared(normal: NormalForm, lanes: u32, machine: &Machine) -> NormalForm {
+    let mut prepared = row_loops::run(&normal, lanes, machine.register_bits).unwrap_or(normal);
+    record_access::run(&mut prepared, lanes);
+    index_widening::run(&mut prepared, lanes);
+    prepared
+}
+
 impl<'a> WidthCandidate<'a> {
-    fn new(mut general: NormalForm, lanes: u32, machine: &'a Machine) -> WidthCandidate<'a> {
-        if let Some(rows) = row_loops::run(&general, lanes, machine.register_bits) {
-            general = rows;
-        }
-        record_access::run(&mut general, lanes);
-        index_widening::run(&mut general, lanes);
+    fn new(normal: NormalForm, lanes: u32, machine: &'a Machine) -> WidthCandidate<'a> {
+        let general = prepared(normal, lanes, machine);
         let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
         WidthCandidate { machine, lanes, general, versions }
     }
@@ -451,9 +455,22 @@ pub(crate) fn lanes_if_faster(
     if !usual.scatters {
         return None;
     }
-    let other = Width::choose(&other()?, other_rows, options, machine).pack_costs(machine)?;
+    let other = other()?;
+    if !could_scatter_less(&other, usual, machine) {
+        return None;
+    }
+    let other = Width::choose(&other, other_rows, options, machine).pack_costs(machine)?;
     let gathers_less = other.scattered < OTHER_SCATTERED * usual.scattered;
     (other.lanes > 1 && gathers_less && other.item < OTHER_WORTHWHILE * usual.item).then_some(other.lanes)
+}
+
+/// Whether packs of a kernel scatter less than the usual ones in the best case, which takes a fraction of the time of a choice.
+fn could_scatter_less(func: &Function, usual: PackCosts, machine: &Machine) -> bool {
+    let Some(normal) = normalize::run(func) else { return false };
+    let lanes = machine.usual_lanes(dominant_element_bits(&normal));
+    let best = prepared(normal, lanes, machine);
+    let costs = estimate(&best, &versioning::best_case(&best, lanes), lanes, machine);
+    (costs.scattered + costs.lines) / f64::from(lanes) < usual.scattered
 }
 
 /// Whether the rows of work-groups may be assumed to have so many work-items. Kernels of several dimensions whose work-items

@@ -22,9 +22,7 @@ const MAX_DEPTH: u32 = 32;
 
 /// Rewrites a kernel's indices for packs of `lanes` lanes. No `nsw` or `nuw` flag is left afterwards.
 pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
-    let NormalForm { func, cfg, .. } = &*normal;
-    let candidates: Vec<Inst> =
-        cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)).copied().filter(|&i| candidate(func, i)).collect();
+    let candidates = candidates(normal, lanes);
     if !candidates.is_empty() {
         let divergence = normal.divergence(lanes, false);
         let mut widener = IndexWidener {
@@ -49,6 +47,21 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
             }
         }
     }
+}
+
+/// The extensions and masks that hide from packs of `lanes` lanes that their operands are affine.
+fn candidates(normal: &NormalForm, lanes: u32) -> Vec<Inst> {
+    let NormalForm { func, cfg, .. } = normal;
+    let insts = cfg.rpo().iter().flat_map(|&block| func.layout.insts(block)).copied();
+    let candidates: Vec<Inst> = insts.filter(|&inst| candidate(func, inst)).collect();
+    if candidates.is_empty() {
+        return candidates;
+    }
+    let divergence = normal.divergence(lanes, false);
+    let hides = |&inst: &Inst| {
+        divergence.shape(func.dfg.result(inst)) == Shape::Varying && is_affine(&divergence, func.dfg.inst(inst).args[0])
+    };
+    candidates.into_iter().filter(hides).collect()
 }
 
 /// The integer type to which a mask truncates its operand.
@@ -77,6 +90,11 @@ fn required_flag(op: Opcode) -> Option<WrapFlags> {
     }
 }
 
+/// Whether the lanes of a value have constant distances, always or where checks succeed.
+fn is_affine(divergence: &Divergence, value: Value) -> bool {
+    matches!(divergence.shape(value), Shape::Affine { .. }) || divergence.conditional(value).is_some()
+}
+
 struct IndexWidener<'a> {
     func: &'a mut Function,
     divergence: &'a Divergence,
@@ -91,9 +109,6 @@ impl IndexWidener<'_> {
     fn rewrite(&mut self, inst: Inst) {
         let data = self.func.dfg.inst(inst).clone();
         let ty = self.func.dfg.ty(self.func.dfg.result(inst));
-        if self.divergence.shape(self.func.dfg.result(inst)) != Shape::Varying || !self.is_affine(data.args[0]) {
-            return;
-        }
         if let Some(narrow) = mask_elem(self.func, inst) {
             let kept = self.convert(data.args[0], Opcode::Itrunc, ty.with_elem(narrow));
             let data = InstData { op: Opcode::Zext, args: [kept].into_iter().collect(), imm: Imm::None };
@@ -103,16 +118,11 @@ impl IndexWidener<'_> {
         }
     }
 
-    /// Whether a value is affine, always or where checks succeed.
-    fn is_affine(&self, value: Value) -> bool {
-        matches!(self.divergence.shape(value), Shape::Affine { .. }) || self.divergence.conditional(value).is_some()
-    }
-
     /// Distributes an extension over a sum, difference or product, if the source promises that the result is the same.
     fn distribute(&mut self, value: Value, op: Opcode, ty: Type, depth: u32) -> Option<InstData> {
         let inst = self.func.dfg.def_inst(value)?;
         let data = self.func.dfg.inst(inst).clone();
-        if !data.imm.wrap().contains(required_flag(op)?) || depth == 0 || !self.is_affine(value) {
+        if !data.imm.wrap().contains(required_flag(op)?) || depth == 0 || !is_affine(self.divergence, value) {
             return None;
         }
         // A shift's count stays the same number, below the narrow width.

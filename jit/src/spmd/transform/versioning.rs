@@ -93,6 +93,20 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     (pieces > 0).then_some(normal)
 }
 
+/// Divergence where all assumptions hold that versions could make: a lower bound of what scatters in any version.
+pub(crate) fn best_case(normal: &NormalForm, lanes: u32) -> Divergence {
+    assuming_all(normal, lanes, normal.cfg.rpo(), 0)
+}
+
+/// Divergence under all assumptions, by one of the alternatives, about the instructions of some blocks.
+fn assuming_all(normal: &NormalForm, lanes: u32, blocks: &[Block], which: u8) -> Divergence {
+    let mut assumed = normal.assumed.clone();
+    for &inst in blocks.iter().flat_map(|&block| normal.func.layout.insts(block)) {
+        assumed.entry(inst).or_insert(which);
+    }
+    normal.divergence_assuming(lanes, true, &assumed)
+}
+
 /// Copies the first piece that can be copied. Returns the blocks of the slow copy.
 fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut EntitySet<Block>) -> Option<Vec<Block>> {
     let mut plans = PiecePlans::new(normal, gains);
@@ -176,11 +190,7 @@ impl Gains {
     fn new(normal: &NormalForm, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
         let NormalForm { func, cfg, .. } = normal;
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
-        let mut assumed = normal.assumed.clone();
-        for &inst in open.iter().flat_map(|&block| func.layout.insts(block)) {
-            assumed.entry(inst).or_insert(which);
-        }
-        let with = normal.divergence_assuming(lanes, true, &assumed);
+        let with = assuming_all(normal, lanes, &open, which);
         let matters = |test: &Test| match test {
             Test::Check(check) => check.matters(func.dfg.ty(check.value)),
             Test::SameComparison { .. }
