@@ -15,20 +15,23 @@
 //! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
 //! small arrays, also through a table in a constant variable. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
 //!
+//! A nest of loops over neighbours computes weights, distances or directions from all of its counters. Its outer loop is unrolled first, too,
+//! if that folds most of the nest: with one of the counters alone, little folds.
+//!
 //! Otherwise inner loops come first. A kernel grows by at most [`MAX_GROWTH`] instructions.
 //!
 //! Copies of a barrier are barriers of their own, and begin regions of their own. Which region is next is then known, and need not be
 //! found out for each pack; but each takes code, so there are at most [`MAX_BARRIERS`] copies. Loops with other convergent ops are not
 //! unrolled.
 
-use clift_kir::analysis::{Cold, Loop, LoopForest, LoopId};
+use clift_kir::analysis::{Cfg, Cold, DomTree, Loop, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
 use clift_kir::{Block, Effects, Function, Imm, Inst, Opcode, Slot, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::trip_count::{self, TripCount};
 use super::util::set_jump;
-use super::{Changed, Globals, dynamic_elements, loop_form};
+use super::{Changed, Globals, UNROLL_ROUNDS, dynamic_elements, loop_form};
 
 /// The most instructions of all copies of a loop.
 const MAX_COPIES: u64 = 160;
@@ -46,6 +49,13 @@ const MAX_GROWTH: u64 = 8000;
 /// What an access to an image counts. Of a two-dimensional one without interpolation, each copy becomes about as many instructions
 /// besides what the copies share; interpolation in three dimensions takes ten times as many.
 const IMAGE_SIZE: u64 = 20;
+
+/// The most iterations of all loops of a nest of which most folds.
+const MAX_NEST: u64 = 200;
+/// How many times as many instructions such a nest executes than its copies do.
+const MIN_FOLDING: u64 = 2;
+/// The instructions of an iteration that only count it.
+const LOOP_OVERHEAD: u64 = 3;
 
 /// The most iterations of a loop whose copies may become vectors.
 const MAX_LANES: u64 = 32;
@@ -95,13 +105,22 @@ fn unroll_loops(
     let analyses = (&cfg, &dom, &loops);
     // Loops with an unrolled loop inside.
     let mut edited: FxHashSet<LoopId> = FxHashSet::default();
+    let is_rolled = |id: LoopId| loops.get(id).blocks.iter().any(|block| rolled.contains(block));
+    let folding: FxHashSet<LoopId> = match purpose {
+        Purpose::Folding => folding_nests(func, globals, analyses, checks).filter(|&id| !is_rolled(id)).collect(),
+        Purpose::Vectors => FxHashSet::default(),
+    };
     for (id, data) in loops.iter().rev() {
-        if edited.contains(&id) || cold.contains(data.header) || data.blocks.iter().any(|block| rolled.contains(block))
-        {
+        let mut around = std::iter::successors(data.parent, |&around| loops.get(around).parent);
+        if around.any(|around| folding.contains(&around)) {
             continue;
         }
-        let is_innermost = data.blocks.iter().all(|&block| loops.innermost(block) == Some(id));
-        if !is_innermost && func.slots.is_empty() {
+        if edited.contains(&id) || cold.contains(data.header) || is_rolled(id) {
+            continue;
+        }
+        let is_innermost = is_innermost(&loops, id);
+        let folds = folding.contains(&id);
+        if !is_innermost && !folds && func.slots.is_empty() {
             continue;
         }
         let Some(trips) = trip_count::of_loop(func, analyses, id, MAX_ITERATIONS) else { continue };
@@ -115,7 +134,7 @@ fn unroll_loops(
         };
         let size = LoopSize::new(func, &loops, id, &iterations, checks);
         let is_worth = match purpose {
-            Purpose::Folding => size.is_worth() && (is_innermost || size.indexes_arrays),
+            Purpose::Folding => size.is_worth() && (is_innermost || folds || size.indexes_arrays),
             Purpose::Vectors => is_innermost && trips.times <= MAX_LANES && size.may_become_vectors(func, data),
         };
         if !is_worth || growth + size.copied > MAX_GROWTH {
@@ -128,6 +147,29 @@ fn unroll_loops(
         edited.extend(std::iter::successors(data.parent, |&around| loops.get(around).parent));
     }
     unrolled
+}
+
+fn is_innermost(loops: &LoopForest, id: LoopId) -> bool {
+    loops.get(id).blocks.iter().all(|&block| loops.innermost(block) == Some(id))
+}
+
+/// The outer loops of nests of which most folds if all their loops are unrolled.
+fn folding_nests<'a>(
+    func: &'a Function,
+    globals: &'a Globals,
+    analyses: (&'a Cfg, &'a DomTree, &'a LoopForest),
+    checks: u64,
+) -> impl Iterator<Item = LoopId> + 'a {
+    let (_, _, loops) = analyses;
+    let nests = loops.iter().map(|(id, _)| id).filter(|&id| !is_innermost(loops, id));
+    nests.filter(move |&id| {
+        let Some(iterations) = trip_count::of_nest(func, globals, analyses, id, MAX_NEST) else { return false };
+        let size = LoopSize::new(func, loops, id, &iterations, checks);
+        // Counters, comparisons and branches fold in each loop.
+        let overhead = LOOP_OVERHEAD * iterations.values().sum::<u64>();
+        let folds = size.rolled.saturating_sub(overhead) >= MIN_FOLDING * size.copied;
+        iterations.len() <= UNROLL_ROUNDS && size.is_worth() && folds
+    })
 }
 
 /// What a loop and its copies cost.
