@@ -35,7 +35,7 @@ pub enum FrontEndChoice {
     Clang,
 }
 
-/// Which launches get code in which their sizes and integers are constants (`CLIFT_SPECIALIZE`).
+/// Which launches get code in which their sizes and integers are constants, or with other numbers of lanes (`CLIFT_SPECIALIZE`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpecializeChoice {
     /// Those that repeat, if it is faster.
@@ -332,7 +332,8 @@ const VARIABLES: &[Variable] = &[
         values: "auto | always | never",
         default: "auto",
         doc: "code in which the sizes and integer arguments of a launch are constants: for launches that repeat, compiled in the \
-              background and used if it proves faster (`auto`), for all launches, which wait for it (`always`), or for none",
+              background and used if it proves faster, as is code with other numbers of lanes (`auto`), for all launches, which \
+              wait for it (`always`), or for none",
         takes_empty: false,
         set: |config, value| {
             config.specialize = match text(value)? {

@@ -9,7 +9,7 @@ mod pieces;
 use clift_kir::analysis::{Cfg, Frontiers};
 use clift_kir::dfg::ConstData;
 use clift_kir::ssa::{SsaBuilder, Var, remove_trivial_params};
-use clift_kir::{Builder, Function, Imm, Inst, MemInfo, Opcode, Slot, Type, Value};
+use clift_kir::{Block, Builder, Function, Imm, Inst, MemInfo, Opcode, Slot, Type, Value};
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
@@ -283,88 +283,44 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Slo
     let accesses: FxHashMap<Inst, SlotAccess> = slots.accesses.iter().copied().collect();
     let mut replacements = Replacements::default();
     // The value at the start of a block can be determined only when all definitions are known. Until then a placeholder is used.
-    let mut placeholders: Vec<(clift_kir::Block, Var, Value)> = Vec::new();
+    let mut placeholders: Vec<(Block, Var, Value)> = Vec::new();
     for &block in cfg.rpo() {
         let old = func.layout.take_insts(block);
-        let mut current: FxHashMap<Var, Value> = FxHashMap::default();
+        let mut values =
+            BlockValues { block, pieces, vars: &vars, current: FxHashMap::default(), placeholders: &mut placeholders };
         for inst in old {
             let Some(&access) = accesses.get(&inst) else {
                 func.layout.append_inst(block, inst);
                 continue;
             };
             let loc = func.locs[inst];
-            let args = func.dfg.inst(inst).args.clone();
             let mut b = Builder::at_end(func, block);
             b.set_loc(loc);
-            let mut get = |b: &mut Builder<'_>, var: Var, ty: Type| {
-                *current.entry(var).or_insert_with(|| {
-                    let value = b.undef(ty);
-                    placeholders.push((block, var, value));
-                    value
-                })
-            };
             match access {
                 SlotAccess::Load { place, ty } => {
-                    let list = &pieces[&place.slot];
-                    let parts: Vec<(u64, Value)> = list
-                        .within(place.offset, u64::from(ty.bytes()))
-                        .map(|(i, piece)| (piece.start - place.offset, get(&mut b, vars[&(place.slot, i)], piece.ty)))
-                        .collect();
+                    let parts = values.read(&mut b, place, u64::from(ty.bytes()));
                     let value = pieces::assemble(&mut b, ty, &parts);
                     let result = b.func.dfg.result(inst);
                     replacements.set(result, value);
                 }
                 SlotAccess::Store { place, ty } => {
-                    for (i, piece) in pieces[&place.slot].within(place.offset, u64::from(ty.bytes())) {
-                        let part = pieces::part(&mut b, args[1], piece.start - place.offset, piece.ty);
-                        current.insert(vars[&(place.slot, i)], part);
-                    }
+                    let stored = b.func.dfg.inst(inst).args[1];
+                    values.write(&mut b, place, u64::from(ty.bytes()), |b, at, ty| pieces::part(b, stored, at, ty));
                 }
                 SlotAccess::Fill { place, bytes } => {
-                    for (i, piece) in pieces[&place.slot].within(place.offset, bytes) {
-                        let value = fill(&mut b, args[1], piece.ty);
-                        current.insert(vars[&(place.slot, i)], value);
-                    }
+                    let byte = b.func.dfg.inst(inst).args[1];
+                    values.write(&mut b, place, bytes, |b, _, ty| fill(b, byte, ty));
                 }
                 SlotAccess::Copy { to, from, bytes } => {
                     let promoted = |p: Option<SlotOffset>| p.filter(|p| pieces.contains_key(&p.slot));
-                    let alias = if let Imm::Mem(mem) = &b.func.dfg.inst(inst).imm { mem.alias } else { 0 };
-                    let mem = |b: &mut Builder<'_>, base: Value, at: u64| {
-                        (b.addr(base, None, 1, at as i64), MemInfo { alias, ..MemInfo::aligned(1) })
-                    };
                     match (promoted(to), promoted(from)) {
-                        (Some(to), Some(from)) => {
-                            // Read everything before writing: source and target may be parts of the same slot.
-                            let values: Vec<(u64, Value)> = pieces[&from.slot]
-                                .within(from.offset, bytes)
-                                .map(|(i, p)| (p.start - from.offset, get(&mut b, vars[&(from.slot, i)], p.ty)))
-                                .collect();
-                            for (i, piece) in pieces[&to.slot].within(to.offset, bytes) {
-                                let at = piece.start - to.offset;
-                                let value = copied(&mut b, &values, at, piece.ty);
-                                current.insert(vars[&(to.slot, i)], value);
-                            }
-                        }
-                        (Some(to), None) => {
-                            for (i, piece) in pieces[&to.slot].within(to.offset, bytes) {
-                                let (pointer, mem) = mem(&mut b, args[1], piece.start - to.offset);
-                                let value = b.load(piece.ty, pointer, mem);
-                                current.insert(vars[&(to.slot, i)], value);
-                            }
-                        }
-                        (None, Some(from)) => {
-                            for (i, piece) in pieces[&from.slot].within(from.offset, bytes) {
-                                let value = get(&mut b, vars[&(from.slot, i)], piece.ty);
-                                let (pointer, mem) = mem(&mut b, args[0], piece.start - from.offset);
-                                b.store(pointer, value, mem);
-                            }
-                        }
                         (None, None) => func.layout.append_inst(block, inst),
+                        (to, from) => values.copy(&mut b, inst, to, from, bytes),
                     }
                 }
             }
         }
-        for (var, value) in current {
+        for (var, value) in values.current {
             ssa.define(var, block, value);
         }
     }
@@ -375,6 +331,72 @@ fn promote(func: &mut Function, slots: &Candidates, pieces: &FxHashMap<Slot, Slo
         }
     }
     replacements.apply(func);
+}
+
+/// The values of promoted pieces while the instructions of a block are replaced.
+struct BlockValues<'a> {
+    block: Block,
+    pieces: &'a FxHashMap<Slot, SlotPieces>,
+    vars: &'a FxHashMap<(Slot, usize), Var>,
+    /// The values of the pieces that the block has read or written so far.
+    current: FxHashMap<Var, Value>,
+    /// The value of each piece that the block reads first stands for that at its start.
+    placeholders: &'a mut Vec<(Block, Var, Value)>,
+}
+
+impl BlockValues<'_> {
+    /// The values of the pieces of some bytes, with their distances from the place.
+    fn read(&mut self, b: &mut Builder<'_>, place: SlotOffset, bytes: u64) -> Vec<(u64, Value)> {
+        let list = &self.pieces[&place.slot];
+        let mut values = Vec::new();
+        for (i, piece) in list.within(place.offset, bytes) {
+            let var = self.vars[&(place.slot, i)];
+            let value = *self.current.entry(var).or_insert_with(|| {
+                let value = b.undef(piece.ty);
+                self.placeholders.push((self.block, var, value));
+                value
+            });
+            values.push((piece.start - place.offset, value));
+        }
+        values
+    }
+
+    /// Gives the pieces of some bytes new values: `value` takes the distance from the place, and the piece's type.
+    fn write(
+        &mut self,
+        b: &mut Builder<'_>,
+        place: SlotOffset,
+        bytes: u64,
+        mut value: impl FnMut(&mut Builder<'_>, u64, Type) -> Value,
+    ) {
+        let list = &self.pieces[&place.slot];
+        for (i, piece) in list.within(place.offset, bytes) {
+            let value = value(b, piece.start - place.offset, piece.ty);
+            self.current.insert(self.vars[&(place.slot, i)], value);
+        }
+    }
+
+    /// Replaces a copy to or from promoted pieces; what is not promoted stays in memory.
+    fn copy(&mut self, b: &mut Builder<'_>, inst: Inst, to: Option<SlotOffset>, from: Option<SlotOffset>, bytes: u64) {
+        let data = b.func.dfg.inst(inst);
+        let alias = if let Imm::Mem(mem) = &data.imm { mem.alias } else { 0 };
+        let mem = MemInfo { alias, ..MemInfo::aligned(1) };
+        let (target, source) = (data.args[0], data.args[1]);
+        // Everything is read before anything is written: source and target may be parts of the same variable.
+        match (to, from.map(|from| self.read(b, from, bytes))) {
+            (Some(to), Some(values)) => self.write(b, to, bytes, |b, at, ty| copied(b, &values, at, ty)),
+            (Some(to), None) => self.write(b, to, bytes, |b, at, ty| {
+                let pointer = b.addr(source, None, 1, at as i64);
+                b.load(ty, pointer, mem)
+            }),
+            (None, values) => {
+                for (at, value) in values.into_iter().flatten() {
+                    let pointer = b.addr(target, None, 1, at as i64);
+                    b.store(pointer, value, mem);
+                }
+            }
+        }
+    }
 }
 
 /// The value of a copied piece with the given start and type, made of the source's pieces. Both slots are split at the same

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use clift_include::abi::Resources;
-use clift_include::exchange::Exchange;
-use clift_kir::{Function, KernelData, Module, Opcode, Stage};
+use clift_kir::{Function, KernelData, Module, Stage};
 
 use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
-use crate::specialize::{Columns, PacksOfGroups, Transposition};
 use crate::spmd::PackCosts;
 use crate::spmd::report::VectorizationReport;
 use crate::target::caps::VectorCaps;
-use crate::{BackendChoice, BuildError, Options, passes, spmd};
+use crate::{BuildError, Options, passes, spmd};
 
 /// Runs the stages of one kernel. It gets one lane if `one_lane` gives a reason.
 pub(super) fn compile(
@@ -83,87 +81,6 @@ pub(super) fn compile(
         KernelFunction::Legal(Box::new(to_legal(observer, module, general, caps, options)?))
     };
     Ok(StagedKernel { needs, scalar, general, packed })
-}
-
-/// Whether a kernel should have code for launches with groups of one work-item, in which packs are made of neighbouring groups.
-pub(super) fn gains_from_packs_of_groups(
-    module: &Module,
-    number: usize,
-    needs: &KernelNeeds,
-    options: &Options,
-) -> PacksOfGroups {
-    let kernel = &module.kernels[number];
-    let required = kernel.required_local_size;
-    // What keeps a kernel without barriers and local memory from having packs does so in all launches.
-    let other = required == Some([1; 3]) || needs.has_barrier || needs.resources.local_bytes > 0;
-    let has_packs = needs.report.scalar.is_none() || other;
-    let can = options.backend != BackendChoice::Interp
-        && !options.opt_disable
-        && !options.checks.concern_groups()
-        && options.width.is_none_or(|width| width > 1)
-        && required.is_none_or(|sizes| sizes == [1; 3])
-        && (has_packs || needs.report.rejected_lanes.is_some())
-        && module.funcs[kernel.func].stage == Stage::Canonical
-        && !calls_functions(&module.funcs[kernel.func])
-        && spmd::can_pack_groups(module, &module.funcs[kernel.func]);
-    match (can, has_packs) {
-        (false, _) => PacksOfGroups::Never,
-        (true, false) => PacksOfGroups::WithRejectedLanes,
-        (true, true) => PacksOfGroups::Always,
-    }
-}
-
-/// Whether a function calls others. Such kernels have one lane in all launches.
-fn calls_functions(func: &Function) -> bool {
-    let mut insts = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block));
-    insts.any(|&inst| func.dfg.inst(inst).op == Opcode::Call)
-}
-
-/// How launches of a kernel should be transposed, if it should have code for that.
-pub(super) fn gains_from_transposition(
-    module: &Module,
-    number: usize,
-    needs: &KernelNeeds,
-    options: &Options,
-) -> Option<Transposition> {
-    let kernel = &module.kernels[number];
-    let func = &module.funcs[kernel.func];
-    let usual = needs.costs?;
-    let machine = Backends::choose(options).ok()?.machine();
-    if !dimensions_matter(module, number, options) {
-        return None;
-    }
-    Exchange::ALL
-        .into_iter()
-        .find_map(|exchange| spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine))
-}
-
-/// How launches of a kernel may be transposed whose rows have one work-item.
-pub(super) fn columns(module: &Module, number: usize, needs: &KernelNeeds, options: &Options) -> Columns {
-    let kernel = &module.kernels[number];
-    let func = &module.funcs[kernel.func];
-    let is_column = |[x, y, z]: [u64; 3]| x == 1 && y.max(z) > 1;
-    let has_packs = needs.resources.width > 1 || kernel.required_local_size.is_some_and(is_column);
-    if !has_packs || !dimensions_matter(module, number, options) || calls_functions(func) {
-        return Columns::default();
-    }
-    let may = |exchange: &Exchange| spmd::transposed_items::is_possible(func, *exchange);
-    let coalesces = needs.resources.coalesced_row > 0;
-    Columns { exchanges: Exchange::ALL.into_iter().filter(may).collect(), coalesces }
-}
-
-/// Whether the work-groups of a kernel should be tiles where the driver chooses their size.
-pub(super) fn gains_from_tiles(module: &Module, number: usize, options: &Options) -> bool {
-    dimensions_matter(module, number, options) && spmd::gains_from_tiles(&module.funcs[module.kernels[number].func])
-}
-
-/// Whether the order in which a kernel's work-items are executed may be chosen for speed.
-fn dimensions_matter(module: &Module, number: usize, options: &Options) -> bool {
-    options.backend != BackendChoice::Interp
-        && !options.opt_disable
-        && options.checks.is_empty()
-        && options.width.is_none_or(|width| width > 1)
-        && module.funcs[module.kernels[number].func].stage == Stage::Canonical
 }
 
 /// The last stages before the backend: from *looped* to *legal*.
@@ -235,5 +152,5 @@ pub(super) struct KernelNeeds {
     pub(super) has_barrier: bool,
     pub(super) report: VectorizationReport,
     /// What its packs cost, if it has several dimensions.
-    costs: Option<PackCosts>,
+    pub(super) costs: Option<PackCosts>,
 }

@@ -12,8 +12,8 @@
 //! | legalize | `codegen::legalize` | stage *legal* for the backend's capabilities |
 //! | emit | the backend | entries |
 //!
-//! [`module`] runs the stages that concern a whole module, [`kernel`] those of one kernel. [`on_demand`] runs them again for code
-//! that only some launches need. [`observer`] verifies, dumps and times. [`backends`] selects the backends. Nothing that the
+//! [`module`] runs the stages that concern a whole module, [`kernel`] those of one kernel. [`launches`] decides which launches get
+//! code of their own, and [`on_demand`] runs the stages again for it. [`observer`] verifies, dumps and times. [`backends`] selects the backends. Nothing that the
 //! stages call knows the pipeline: code to be compiled on demand is passed down as a trait object or a closure.
 //!
 //! The kernels of a handwritten module may already be *looped*; the earlier stages are then skipped.
@@ -23,6 +23,7 @@
 mod backends;
 mod batch;
 mod kernel;
+mod launches;
 mod module;
 mod observer;
 mod on_demand;

@@ -10,19 +10,16 @@ use clift_kir::{Func, Function, Inst, KernelData, Module, Opcode, Stage};
 use rustc_hash::FxHashSet;
 
 use super::backends::Backends;
-use super::batch::{KernelRequest, compile_kernels};
-use super::kernel;
+use super::batch::{CompiledModule, KernelRequest, compile_kernels};
+use super::kernel::{self, KernelNeeds};
+use super::launches::{CompiledKernel, LaunchSources, may_be_specialized};
 use super::observer::{StageObserver, describes_kernels};
-use super::on_demand::KernelSource;
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
 use crate::codegen::AcceptedStage;
 use crate::codegen::data::ProgramData;
 use crate::passes::calls::{CallPolicy, CalledFunction, Effort};
-use crate::specialize::{
-    CodeVariant, Columns, DecidingConstants, LaunchConstants, LaunchFacts, PacksOfGroups, Specialization,
-    Specializations,
-};
+use crate::specialize::{DecidingConstants, LaunchConstants};
 use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::report::work;
 use crate::{ArgKind, BackendChoice, BuildError, Kernel, Options, Program, check, passes, spmd};
@@ -48,22 +45,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     let data = compile_called(&mut observer, &module, &called, data, options)?;
     let global_variable_bytes = data.global_bytes();
     let accesses = image::has_accesses_in(&module).then(|| Arc::new(module.clone()));
-    for (desc, kernel) in kernels.iter().zip(module.kernels.clone()) {
-        if image::has_accesses(&module.funcs[kernel.func]) {
-            if desc.is_child {
-                let reason = "a kernel that is enqueued on the device accesses an image, which is not supported";
-                return Err(BuildError::Limit(reason.to_owned()).in_kernel(&desc.name));
-            }
-            if !options.dump.is_empty() {
-                let name = &desc.name;
-                let _ = writeln!(
-                    observer.log,
-                    "kernel {name}: the remarks are about its code for RGBA8 images; each launch gets code for its own images"
-                );
-            }
-            expand_images(&observer, &mut module, kernel.func, &Facts::default_for(&desc.args), options)?;
-        }
-    }
+    expand_usual_images(&mut observer, &mut module, &kernels, options)?;
     let module = Arc::new(module);
     let requests: Vec<KernelRequest<'_>> = kernels
         .iter()
@@ -73,82 +55,83 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
             KernelRequest { name: &desc.name, sub_group_size: desc.required_sub_group_size, one_lane }
         })
         .collect();
-    let compiled = compile_kernels(&mut observer, &module, &requests, &data, options)?;
-    let enqueues: Vec<bool> = module.kernels.iter().map(|kernel| has_requests(&module.funcs[kernel.func])).collect();
+    let CompiledModule { needs, entries, memory } = compile_kernels(&mut observer, &module, &requests, &data, options)?;
+    let sources = LaunchSources {
+        module: &module,
+        accesses: accesses.as_ref(),
+        promoted: promoted.as_ref(),
+        data: &data,
+        options,
+    };
     let kernel_count = kernels.iter().filter(|desc| !desc.is_child).count();
-    let mut kernels: Vec<Kernel> = kernels
-        .into_iter()
-        .enumerate()
-        .zip(compiled.needs)
-        .zip(compiled.entries)
-        .zip(checks)
-        .map(|((((number, desc), needs), entry), checks)| {
-            let memory = compiled.memory.clone();
-            let usual = Specialization { entry, resources: needs.resources, memory, exchange: None };
-            let accesses =
-                accesses.clone().filter(|accesses| image::has_accesses(&accesses.funcs[accesses.kernels[number].func]));
-            let by_groups = if desc.is_child {
-                PacksOfGroups::Never
-            } else {
-                kernel::gains_from_packs_of_groups(&module, number, &needs, options)
-            };
-            let images = accesses.is_some().then(|| Facts::default_for(&desc.args));
-            let transposed =
-                (!desc.is_child).then(|| kernel::gains_from_transposition(&module, number, &needs, options)).flatten();
-            if let Some(how) = transposed {
-                observer.report_transposed(&desc.name, how);
-            }
-            let columns =
-                if desc.is_child { Columns::default() } else { kernel::columns(&module, number, &needs, options) };
-            let tiles = !desc.is_child && transposed.is_none() && kernel::gains_from_tiles(&module, number, options);
-            let mut deciding = std::mem::take(&mut deciding[number]);
-            if may_be_specialized(&desc, options) && options.width.is_none() && deciding.instructions > 0 {
-                deciding.rejected_lanes = needs.report.rejected_lanes;
-                let lanes = needs.report.untried_lanes.iter().map(|&lanes| CodeVariant::Lanes(lanes));
-                deciding.alternatives = transposed.map(|_| CodeVariant::AsGiven).into_iter().chain(lanes).collect();
-            }
-            let promoted = promoted.clone().filter(|_| assumes_separate_args[number] || !deciding.is_empty());
-            let is_special = accesses.is_some()
-                || by_groups == PacksOfGroups::Always
-                || transposed.is_some()
-                || !columns.exchanges.is_empty()
-                || promoted.is_some()
-                || !deciding.is_empty();
-            let specializations = is_special.then(|| {
-                let source = accesses.unwrap_or_else(|| module.clone());
-                let lanes = needs.resources.width;
-                let source = KernelSource::new(&desc.name, source, promoted, number, data.clone(), options, lanes);
-                let make = Box::new(move |facts: &LaunchFacts| source.compile(facts));
-                Arc::new(Specializations::new(images, usual, by_groups, transposed, columns, deciding, make))
-            });
-            let func = &module.funcs[module.kernels[number].func];
-            let is_counted = describes_kernels() && func.stage == Stage::Canonical;
-            Kernel {
-                name: desc.name,
-                entry,
-                resources: needs.resources,
-                args: desc.args,
-                required_local_size: desc.required_local_size,
-                local_size_hint: desc.local_size_hint,
-                vec_type_hint: desc.vec_type_hint,
-                required_sub_groups: desc.required_sub_groups,
-                required_sub_group_size: desc.required_sub_group_size,
-                private_bytes: needs.private_bytes,
-                has_barrier: needs.has_barrier,
-                prefers_tiles: tiles,
-                rows: needs.report.rows.unwrap_or(1),
-                enqueues: enqueues[number],
-                assumes_separate_args: assumes_separate_args[number],
-                specializations,
-                checks,
-                work: is_counted.then(|| Arc::new(work::estimate(func))),
-            }
-        })
-        .collect();
+    let mut made = Vec::with_capacity(kernels.len());
+    for (number, (desc, checks)) in kernels.into_iter().zip(checks).enumerate() {
+        let kernel = CompiledKernel {
+            desc: &desc,
+            number,
+            needs: &needs[number],
+            entry: entries[number],
+            memory: &memory,
+            assumes_separate_args: assumes_separate_args[number],
+            deciding: std::mem::take(&mut deciding[number]),
+        };
+        let launches = sources.of(&mut observer, kernel);
+        let func = &module.funcs[module.kernels[number].func];
+        let is_counted = describes_kernels() && func.stage == Stage::Canonical;
+        let KernelNeeds { resources, private_bytes, has_barrier, ref report, .. } = needs[number];
+        made.push(Kernel {
+            name: desc.name,
+            entry: entries[number],
+            resources,
+            args: desc.args,
+            required_local_size: desc.required_local_size,
+            local_size_hint: desc.local_size_hint,
+            vec_type_hint: desc.vec_type_hint,
+            required_sub_groups: desc.required_sub_groups,
+            required_sub_group_size: desc.required_sub_group_size,
+            private_bytes,
+            has_barrier,
+            prefers_tiles: launches.prefers_tiles,
+            rows: report.rows.unwrap_or(1),
+            enqueues: has_requests(func),
+            assumes_separate_args: assumes_separate_args[number],
+            specializations: launches.specializations,
+            checks,
+            work: is_counted.then(|| Arc::new(work::estimate(func))),
+        });
+    }
     observer.passed("launches", "module");
-    let children = kernels.split_off(kernel_count);
+    let children = made.split_off(kernel_count);
     let range = data.range();
-    Ok(Program { kernels, children, log: observer.log, global_variable_bytes, data: range, memory: compiled.memory })
+    Ok(Program { kernels: made, children, log: observer.log, global_variable_bytes, data: range, memory })
+}
+
+/// Expands the accesses to images of all kernels for the usual formats.
+fn expand_usual_images(
+    observer: &mut StageObserver<'_>,
+    module: &mut Module,
+    kernels: &[KernelDesc],
+    options: &Options,
+) -> Result<(), BuildError> {
+    for (number, desc) in kernels.iter().enumerate() {
+        let func = module.kernels[number].func;
+        if !image::has_accesses(&module.funcs[func]) {
+            continue;
+        }
+        let name = &desc.name;
+        if desc.is_child {
+            let reason = "a kernel that is enqueued on the device accesses an image, which is not supported";
+            return Err(BuildError::Limit(reason.to_owned()).in_kernel(name));
+        }
+        if !options.dump.is_empty() {
+            let _ = writeln!(
+                observer.log,
+                "kernel {name}: the remarks are about its code for RGBA8 images; each launch gets code for its own images"
+            );
+        }
+        expand_images(observer, module, func, &Facts::default_for(&desc.args), options)?;
+    }
+    Ok(())
 }
 
 /// Whether a function makes requests to the runtime.
@@ -239,11 +222,6 @@ fn gains_from_separate_args(func: &Function, desc: &KernelDesc, options: &Option
     let applies = options.separate_args && may_be_specialized(desc, options);
     let written = written_args(func);
     applies && pointer_args(desc).count() > 1 && pointer_args(desc).any(|arg| written.contains(&arg))
-}
-
-/// Whether launches of a kernel may get code of their own to be faster.
-fn may_be_specialized(desc: &KernelDesc, options: &Options) -> bool {
-    !options.opt_disable && options.checks.is_empty() && options.backend != BackendChoice::Interp && !desc.is_child
 }
 
 /// Inserts constants of launches into a kernel after [`passes::PROMOTE`].

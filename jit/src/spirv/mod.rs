@@ -46,7 +46,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use reflect::KernelDesc;
 
 use self::function::FunctionRole;
-use self::link::{Completeness, Links, Symbol};
+use self::link::{CallGraph, Completeness, Links, Symbol};
 use self::lower::SharedState;
 use self::module::{EntryPoint, Module};
 use self::unit::{Callee, ModuleGlobals, Ownership, Unit};
@@ -188,27 +188,8 @@ fn build(
         units[number].children = children.numbers_in(&units, &links, number);
     }
 
-    // Assigns a kir function to each symbol: kernels first, then the functions that are called.
-    let mut plans: PrimaryMap<Func, FunctionPlan> = PrimaryMap::new();
-    let mut kernels = Vec::new();
-    let mut entry_counts: FxHashMap<Symbol, u32> = FxHashMap::default();
-    entries.iter().for_each(|(symbol, _)| *entry_counts.entry(*symbol).or_default() += 1);
-    for (number, (symbol, _)) in entries.iter().enumerate() {
-        let alone = entry_counts[symbol] == 1 && !graph.calls.contains_key(symbol);
-        let func = plans.push(if alone { FunctionPlan::Kernel(number) } else { FunctionPlan::Wrapper(number) });
-        kernels.push(func);
-    }
-    let mut funcs: FxHashMap<Symbol, Func> = FxHashMap::default();
-    for &symbol in &graph.order {
-        let only_kernel = entry_counts.get(&symbol) == Some(&1) && !graph.calls.contains_key(&symbol);
-        if !only_kernel {
-            funcs.insert(symbol, plans.push(FunctionPlan::Callee(symbol)));
-        }
-    }
+    let FunctionNumbers { mut plans, kernels, funcs } = FunctionNumbers::assign(&entries, &graph);
     connect(&mut units, &links, &funcs, &mut plans)?;
-    let single = graph.single_copies(entries.iter().map(|(symbol, _)| *symbol));
-    let single = |symbol: &Symbol| single.contains(symbol);
-
     let mut descs = Vec::new();
     let mut blocks = Vec::new();
     for (symbol, entry) in &entries[..kernel_count] {
@@ -225,29 +206,30 @@ fn build(
         descs.push(desc);
         blocks.push(bytes);
     }
+    let single = graph.single_copies(entries.iter().map(|(symbol, _)| *symbol));
     let mut module = clift_kir::Module::default();
     for (func, plan) in &plans {
+        let body = |symbol: Symbol| (&units[symbol.module], defined(&units[symbol.module], symbol.id));
         let made = match plan {
             &FunctionPlan::Kernel(number) => {
-                let symbol = entries[number].0;
-                let unit = &units[symbol.module];
-                function::import(unit, &shared, defined(unit, symbol.id), &FunctionRole::Kernel(&descs[number]))
-                    .map_err(|error| place(error, &symbol))?
+                let (unit, function) = body(entries[number].0);
+                function::import(unit, &shared, function, &FunctionRole::Kernel(&descs[number]))
+                    .map_err(|error| place(error, &entries[number].0))?
             }
             &FunctionPlan::Wrapper(number) => {
-                let symbol = entries[number].0;
-                let unit = &units[symbol.module];
-                function::wrapper(unit, &shared, defined(unit, symbol.id), &descs[number])
-                    .map_err(|error| place(error, &symbol))?
+                let (unit, function) = body(entries[number].0);
+                function::wrapper(unit, &shared, function, &descs[number])
+                    .map_err(|error| place(error, &entries[number].0))?
             }
             &FunctionPlan::Callee(symbol) => {
-                let unit = &units[symbol.module];
+                let (unit, function) = body(symbol);
                 let named = unit.module.names.get(&symbol.id).map_or("function", |name| name);
-                let copies =
-                    if single(&symbol) { function::InlinedCopies::One } else { function::InlinedCopies::Several };
+                let copies = match single.contains(&symbol) {
+                    true => function::InlinedCopies::One,
+                    false => function::InlinedCopies::Several,
+                };
                 let role = FunctionRole::Callee(unique(&mut names, named), copies);
-                function::import(unit, &shared, defined(unit, symbol.id), &role)
-                    .map_err(|error| place(error, &symbol))?
+                function::import(unit, &shared, function, &role).map_err(|error| place(error, &symbol))?
             }
             FunctionPlan::Missing(function) => {
                 let name = unique(&mut names, &function.name);
@@ -263,6 +245,36 @@ fn build(
     }
     local_init::run(&mut module, &shared.zeroed.into_inner());
     Ok(Imported { module, kernels: descs })
+}
+
+/// The numbers of the functions of a module that is imported, in the order in which they are made.
+struct FunctionNumbers {
+    plans: PrimaryMap<Func, FunctionPlan>,
+    /// By entry point.
+    kernels: Vec<Func>,
+    /// The functions that are called.
+    funcs: FxHashMap<Symbol, Func>,
+}
+
+impl FunctionNumbers {
+    /// Numbers kernels first, then the functions that are called. A function that is one entry point and nothing else is that kernel.
+    fn assign(entries: &[(Symbol, EntryPoint)], graph: &CallGraph) -> FunctionNumbers {
+        let mut numbers =
+            FunctionNumbers { plans: PrimaryMap::new(), kernels: Vec::new(), funcs: FxHashMap::default() };
+        let mut entry_counts: FxHashMap<Symbol, u32> = FxHashMap::default();
+        entries.iter().for_each(|(symbol, _)| *entry_counts.entry(*symbol).or_default() += 1);
+        let is_only_kernel =
+            |symbol: &Symbol| entry_counts.get(symbol) == Some(&1) && !graph.calls.contains_key(symbol);
+        for (number, (symbol, _)) in entries.iter().enumerate() {
+            let alone = is_only_kernel(symbol);
+            let plan = if alone { FunctionPlan::Kernel(number) } else { FunctionPlan::Wrapper(number) };
+            numbers.kernels.push(numbers.plans.push(plan));
+        }
+        for &symbol in graph.order.iter().filter(|symbol| !is_only_kernel(symbol)) {
+            numbers.funcs.insert(symbol, numbers.plans.push(FunctionPlan::Callee(symbol)));
+        }
+        numbers
+    }
 }
 
 /// A function name that is not used yet.
