@@ -30,7 +30,7 @@ pub mod testing;
 pub use codegen::code_map::{contains as is_code, place as place_of_code};
 pub use codegen::process_lock::{ForkLocks, lock_for_fork};
 pub use codegen::symbols::{SymbolReaders, publish_symbols};
-pub use options::{BackendChoice, Checks, FastMath, Options};
+pub use options::{BackendChoice, Checks, FastMath, Options, Parallel};
 pub use program::{
     AccessQualifier, AddressQualifier, ArgInfo, ArgKind, BuildError, ImportError, Kernel, ModuleSummary, Program,
     SpecConstant, TypeQualifiers,

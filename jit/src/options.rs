@@ -39,7 +39,37 @@ pub struct Options {
     pub checks: Checks,
     /// Stages to print to the log, by name (`CLIFT_DEBUG`).
     pub dump: Vec<String>,
+    /// How the kernels of a large module are compiled at the same time.
+    pub parallel: Parallel,
 }
+
+/// What does pieces of work at the same time; by default, the calling thread does one after the other. The result of a build does not
+/// depend on it.
+#[derive(Clone, Copy)]
+pub struct Parallel(
+    /// Does the work for all numbers below the first argument, each once, and returns when all of it is done.
+    pub fn(usize, &(dyn Fn(usize) + Sync)),
+);
+
+impl Default for Parallel {
+    fn default() -> Parallel {
+        Parallel(|count, work| (0..count).for_each(work))
+    }
+}
+
+impl std::fmt::Debug for Parallel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Parallel")
+    }
+}
+
+impl PartialEq for Parallel {
+    fn eq(&self, _: &Parallel) -> bool {
+        true
+    }
+}
+
+impl Eq for Parallel {}
 
 /// Bytes that a build takes for an instruction of the kernel after inlining, measured with the kernels of `growth` (an example of
 /// `clift-icd`).

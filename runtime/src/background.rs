@@ -3,10 +3,13 @@
 //! at a time as the processor has use for; the others wait. Work that a thread waits for comes before jobs, of which many may be
 //! queued: launches prepare code that they guess will be needed.
 //!
+//! Builds of large modules do the work on their kernels at the same time ([`for_each`]), as far as places are free.
+//!
 //! Rejected: a thread for work that is waited for. It costs almost a tenth of a short build.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::sync::plain::{Condvar, Mutex, MutexGuard};
 use crate::{pool, sys};
@@ -80,6 +83,18 @@ struct Place {
     epoch: u32,
 }
 
+impl Place {
+    /// A place for which no other work waits, if there is one.
+    fn spare() -> Option<Place> {
+        let mut state = lock();
+        let is_spare = state.running < limit() && state.blocked == 0 && state.waiting.is_empty();
+        is_spare.then(|| {
+            state.running += 1;
+            Place { epoch: state.epoch }
+        })
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         let mut state = lock();
@@ -128,6 +143,37 @@ pub fn run<T>(work: impl FnOnce() -> T) -> T {
     });
     drop(place);
     done
+}
+
+/// Does `work` for the numbers below `count`, each once: on the calling thread and, while there is room, on threads of ours. Returns
+/// when all of it is done.
+pub fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    let work_on = || {
+        loop {
+            // Each number is taken once; what `work` does is ordered by the end of the scope.
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            work(number);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..count {
+            let Some(place) = Place::spare() else { break };
+            let helper = || {
+                OURS.set(true);
+                let _place = place;
+                work_on();
+            };
+            if let Err(error) = sys::with_signals_blocked(|| builder().spawn_scoped(scope, helper)) {
+                tracing::error!(%error, "no thread could be started");
+                break;
+            }
+        }
+        work_on();
+    });
 }
 
 /// Restores [`OURS`] when dropped, also when the work panics.
@@ -203,6 +249,20 @@ mod tests {
             std::thread::yield_now();
         }
         assert!(counters[1].load(Ordering::SeqCst) <= super::limit());
+    }
+
+    /// Each piece of work is done once, also if some of it waits for other pieces of the same kind.
+    #[test]
+    fn pieces_are_done_once() {
+        let done: Vec<AtomicUsize> = (0..1000).map(|_| AtomicUsize::new(0)).collect();
+        super::for_each(10, &|tens| {
+            super::for_each(100, &|ones| {
+                done[100 * tens + ones].fetch_add(1, Ordering::SeqCst);
+            });
+        });
+        assert!(done.iter().all(|done| done.load(Ordering::SeqCst) == 1));
+        assert!(std::panic::catch_unwind(|| super::for_each(5, &|number| assert_ne!(number, 3))).is_err());
+        super::for_each(0, &|_| unreachable!());
     }
 
     /// Work that a thread waits for is done before the jobs that are queued.

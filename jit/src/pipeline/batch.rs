@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
 use clift_include::abi::KernelEntry;
 use clift_kir::Module;
@@ -10,6 +11,7 @@ use super::PANIC;
 use super::backends::Backends;
 use super::kernel::{self, KernelNeeds, StagedKernel};
 use super::observer::StageObserver;
+use super::parallel;
 use crate::codegen::data::ProgramData;
 use crate::codegen::{Backend, KernelCode};
 use crate::guard::guarded;
@@ -53,9 +55,17 @@ pub(super) fn compile_kernels(
             .map_err(|error| error.in_kernel(name))
     };
     let keeps_lanes = |request: &KernelRequest<'_>| options.width.is_some() || request.sub_group_size.is_some();
+    let numbers = (0..requests.len()).collect();
+    let staged = parallel::map(numbers, parallel::insts(module), options, |number| {
+        let mut observer = StageObserver::new(options, Instant::now());
+        let made = stage(&mut observer, number, requests[number].one_lane, options)?;
+        Ok((made, observer))
+    })?;
+    observer.restart();
     let (mut needs, mut packs, mut scalars) = (Vec::new(), Batch::default(), Batch::default());
-    for (number, &KernelRequest { name, sub_group_size, one_lane }) in requests.iter().enumerate() {
-        let made = stage(observer, number, one_lane, options)?;
+    for (number, (made, of_kernel)) in staged.into_iter().enumerate() {
+        observer.append(of_kernel);
+        let KernelRequest { name, sub_group_size, .. } = requests[number];
         if let Some(size) = sub_group_size.filter(|size| *size != made.needs.resources.width) {
             let why =
                 format!("it requires sub-groups of {size} work-items, which are not possible: {}", made.needs.report);

@@ -27,6 +27,7 @@ mod launches;
 mod module;
 mod observer;
 mod on_demand;
+mod parallel;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -14,6 +14,7 @@ use super::batch::{CompiledModule, KernelRequest, compile_kernels};
 use super::kernel::{self, KernelNeeds};
 use super::launches::{CompiledKernel, LaunchSources, may_be_specialized};
 use super::observer::{StageObserver, describes_kernels};
+use super::parallel;
 use crate::builtins::image::{self, Facts};
 use crate::check::Instrumentation;
 use crate::codegen::AcceptedStage;
@@ -31,7 +32,7 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
     observer.module("imported", &module)?;
     let mut tables: Vec<KernelChecks> =
         kernels.iter().map(|desc| KernelChecks { kernel: desc.name.clone(), ..KernelChecks::default() }).collect();
-    let Canonicalized { called, assumes_separate_args, mut deciding, promoted } =
+    let Canonicalized { called, assumes_separate_args, deciding, promoted } =
         canonicalize(&observer, &mut module, &kernels, &mut tables, options)?;
     observer.module("canonical", &module)?;
     for (desc, kernel) in kernels.iter_mut().zip(&module.kernels) {
@@ -64,18 +65,26 @@ pub(super) fn build(imported: Imported, options: &Options, started: Instant) -> 
         options,
     };
     let kernel_count = kernels.iter().filter(|desc| !desc.is_child).count();
-    let mut made = Vec::with_capacity(kernels.len());
-    for (number, (desc, checks)) in kernels.into_iter().zip(checks).enumerate() {
-        let kernel = CompiledKernel {
-            desc: &desc,
+    let compiled: Vec<CompiledKernel<'_>> = deciding
+        .into_iter()
+        .enumerate()
+        .map(|(number, deciding)| CompiledKernel {
+            desc: &kernels[number],
             number,
             needs: &needs[number],
             entry: entries[number],
             memory: &memory,
             assumes_separate_args: assumes_separate_args[number],
-            deciding: std::mem::take(&mut deciding[number]),
-        };
-        let launches = sources.of(&mut observer, kernel);
+            deciding,
+        })
+        .collect();
+    let launches = parallel::map(compiled, parallel::insts(&module), options, |kernel| {
+        let mut observer = StageObserver::new(options, Instant::now());
+        Ok((sources.of(&mut observer, kernel), observer))
+    })?;
+    let mut made = Vec::with_capacity(kernels.len());
+    for (number, ((desc, checks), (launches, of_kernel))) in kernels.into_iter().zip(checks).zip(launches).enumerate() {
+        observer.append(of_kernel);
         let func = &module.funcs[module.kernels[number].func];
         let is_counted = describes_kernels() && func.stage == Stage::Canonical;
         let KernelNeeds { resources, private_bytes, has_barrier, ref report, .. } = needs[number];
@@ -181,20 +190,24 @@ fn canonicalize(
     let imported: Vec<(usize, Func)> = module.kernels.iter().map(|kernel| kernel.func).enumerate().collect();
     let imported = imported.into_iter().filter(|&(_, func)| module.funcs[func].stage == Stage::Imported);
     let imported: Vec<(usize, Func)> = imported.collect();
-    let mut assumes_separate_args = vec![false; kernels.len()];
-    let mut deciding = vec![DecidingConstants::default(); kernels.len()];
-    for &(number, func) in &imported {
+    for &(number, _) in &imported {
         let desc = &kernels[number];
         if !desc.is_child {
             with_checks(module, number, desc, &mut tables[number], |checks, func| {
                 checks.before_promotion(func, options.checks);
             });
         }
-        if !options.opt_disable {
-            with_function(module, func, |module, func| {
-                observer.passes(module, func, |func, after| passes::run(func, &module.globals, passes::PROMOTE, after))
-            })?;
-        }
+    }
+    let funcs: Vec<Func> = imported.iter().map(|&(_, func)| func).collect();
+    if !options.opt_disable {
+        edit_kernels(module, &funcs, options, |module, _, func| {
+            observer.passes(module, func, |func, after| passes::run(func, &module.globals, passes::PROMOTE, after))
+        })?;
+    }
+    let mut assumes_separate_args = vec![false; kernels.len()];
+    let mut deciding = vec![DecidingConstants::default(); kernels.len()];
+    for &(number, func) in &imported {
+        let desc = &kernels[number];
         assumes_separate_args[number] = gains_from_separate_args(&module.funcs[func], desc, options);
         if may_be_specialized(desc, options) {
             deciding[number] = DecidingConstants::of(&module.funcs[func]);
@@ -202,12 +215,12 @@ fn canonicalize(
     }
     let is_needed = assumes_separate_args.contains(&true) || deciding.iter().any(|deciding| !deciding.is_empty());
     let promoted = is_needed.then(|| Arc::new(module.clone()));
-    for &(number, func) in &imported {
-        if assumes_separate_args[number] {
-            module.funcs[func].noalias_args = pointer_args(&kernels[number]).collect();
-        }
-        finish_canonical(observer, module, func, options)?;
+    for &(number, func) in imported.iter().filter(|&&(number, _)| assumes_separate_args[number]) {
+        module.funcs[func].noalias_args = pointer_args(&kernels[number]).collect();
     }
+    edit_kernels(module, &funcs, options, |module, number, func| {
+        finish_function(observer, module, number, func, options)
+    })?;
     Ok(Canonicalized { called, assumes_separate_args, deciding, promoted })
 }
 
@@ -241,29 +254,36 @@ pub(super) fn insert_constants(
 pub(super) fn finish_canonical(
     observer: &StageObserver<'_>,
     module: &mut Module,
-    func: Func,
+    number: Func,
+    options: &Options,
+) -> Result<(), BuildError> {
+    with_function(module, number, |module, func| finish_function(observer, module, number, func, options))
+}
+
+/// As [`finish_canonical`], for the function that is the module's with the given number.
+fn finish_function(
+    observer: &StageObserver<'_>,
+    module: &Module,
+    number: Func,
+    func: &mut Function,
     options: &Options,
 ) -> Result<(), BuildError> {
     let optimizes = !options.opt_disable && options.checks.is_empty() && options.backend != BackendChoice::Interp;
-    let required =
-        module.kernels.iter().find(|kernel| kernel.func == func).and_then(|kernel| kernel.required_local_size);
+    let kernel = module.kernels.iter().find(|kernel| kernel.func == number);
+    let required = kernel.and_then(|kernel| kernel.required_local_size);
     let one_lane = optimizes && (options.width == Some(1) || required == Some([1; 3]));
-    with_function(module, func, |module, func| {
-        let globals = &module.globals;
-        observer.passes(module, func, |func, after| passes::until_unrolling(func, globals, options, after))?;
-        let rolled = match one_lane {
-            true => spmd::rolled_loops::run(func, globals, options, &Backends::choose(options)?.machine()),
-            false => FxHashSet::default(),
-        };
-        observer.passes(module, func, |func, after| passes::from_unrolling(func, globals, options, &rolled, after))
-    })?;
+    let globals = &module.globals;
+    observer.passes(module, func, |func, after| passes::until_unrolling(func, globals, options, after))?;
+    let rolled = match one_lane {
+        true => spmd::rolled_loops::run(func, globals, options, &Backends::choose(options)?.machine()),
+        false => FxHashSet::default(),
+    };
+    observer.passes(module, func, |func, after| passes::from_unrolling(func, globals, options, &rolled, after))?;
     // All later stages copy it, and have tables of its size.
-    module.funcs[func].compact();
-    module.funcs[func].stage = Stage::Canonical;
-    if !options.dependent_sub_groups
-        && let Some(kernel) = module.kernels.iter().find(|kernel| kernel.func == func)
-    {
-        spmd::yields::run(&mut module.funcs[func], kernel.required_local_size);
+    func.compact();
+    func.stage = Stage::Canonical;
+    if !options.dependent_sub_groups && kernel.is_some() {
+        spmd::yields::run(func, required);
     }
     Ok(())
 }
@@ -372,6 +392,27 @@ pub(super) fn expand_images(
         observer.passes(module, func, |func, after| passes::canonicalize(func, &module.globals, options, after))
     })?;
     module.funcs[func].compact();
+    Ok(())
+}
+
+/// Edits functions of kernels while the rest of the module is readable; those of large modules at the same time.
+fn edit_kernels(
+    module: &mut Module,
+    funcs: &[Func],
+    options: &Options,
+    edit: impl Fn(&Module, Func, &mut Function) -> Result<(), BuildError> + Sync,
+) -> Result<(), BuildError> {
+    let insts = parallel::insts(module);
+    let taken: Vec<(Func, Function)> =
+        funcs.iter().map(|&func| (func, std::mem::replace(&mut module.funcs[func], Function::new("", &[])))).collect();
+    let readable = &*module;
+    let edited = parallel::map(taken, insts, options, |(number, mut func)| {
+        edit(readable, number, &mut func)?;
+        Ok((number, func))
+    })?;
+    for (number, func) in edited {
+        module.funcs[number] = func;
+    }
     Ok(())
 }
 

@@ -33,6 +33,16 @@ impl<'a> StageObserver<'a> {
         StageObserver { options, log: String::new(), started }
     }
 
+    /// Adds what the observer of one kernel has recorded.
+    pub(super) fn append(&mut self, of_kernel: StageObserver<'_>) {
+        self.log += &of_kernel.log;
+    }
+
+    /// Begins the time of the next stage.
+    pub(super) fn restart(&mut self) {
+        self.started = Instant::now();
+    }
+
     /// Records the time since the last stage.
     pub(super) fn passed(&mut self, stage: &str, what: &str) {
         let now = Instant::now();

@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clift_include::abi::{ARENA_ALIGN, Callbacks, PrintfArg, PrintfArgKind, WgContext, unprotected};
 use clift_kir::interp::Geometry;
@@ -16,7 +17,7 @@ use crate::spirv::{Imported, KernelDesc};
 use crate::spmd::tests::generate::{Barriers, Rng, kernel};
 use crate::spmd::tests::harness::Launch;
 use crate::spmd::tests::{launches, seeds};
-use crate::{BackendChoice, BuildError, Checks, Kernel, Options, Program};
+use crate::{BackendChoice, BuildError, Checks, Kernel, Options, Parallel, Program};
 
 /// A handwritten module as if it had been imported.
 pub(crate) fn imported(module: Module) -> Imported {
@@ -443,4 +444,56 @@ kernel f0 args 8
     let blocks = func.layout.blocks();
     let insts = blocks.iter().map(|&block| func.layout.insts(block).len()).sum::<usize>();
     assert_eq!((blocks.len(), insts), (func.dfg.block_count(), func.dfg.inst_count()), "{func}");
+}
+
+/// A module with kernels of many instructions, which differ.
+fn large_module() -> Module {
+    let mut source = String::new();
+    for kernel in 0..5 {
+        let _ = writeln!(source, "function f{kernel} \"k{kernel}\" imported {{\nb0:\n    v0: ptr(global) = arg 0");
+        let _ = writeln!(source, "    v1: i64 = global_id 0\n    v2: ptr(global) = addr scale 4 v0, v1");
+        let _ = writeln!(source, "    v3: i32 = load align 4 v2\n    v4: i32 = const {}", 3 + kernel);
+        for value in 5..1000 {
+            let op = ["imul", "iadd", "xor"][value % 3];
+            let _ = writeln!(source, "    v{value}: i32 = {op} v{}, v{}", value - 1, value - 2);
+        }
+        let _ = writeln!(source, "    store align 4 v2, v999\n    ret\n}}");
+    }
+    for kernel in 0..5 {
+        let _ = writeln!(source, "kernel f{kernel} args 8");
+    }
+    parse(&source)
+}
+
+/// Kernels that are compiled at the same time have the code, and the lines of the log, of those that are compiled one after the other.
+#[test]
+fn parallel_builds_give_the_same() {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    let parallel = Parallel(|count, work| {
+        std::thread::scope(|scope| {
+            for number in (0..count).rev() {
+                THREADS.fetch_add(1, Ordering::Relaxed);
+                scope.spawn(move || work(number));
+            }
+        });
+    });
+    let module = large_module();
+    let dump = ["canonical", "looped", "asm", super::REPORT].map(str::to_owned).to_vec();
+    let [one, several] = [Parallel::default(), parallel].map(|parallel| {
+        let options = Options { parallel, dump: dump.clone(), ..Options::default() };
+        super::build(imported(module.clone()), &options).unwrap_or_else(|error| panic!("{error}"))
+    });
+    assert!(THREADS.load(Ordering::Relaxed) >= 5 * 3, "the module counts as small");
+    assert_eq!(one.log, several.log);
+    let resources = |program: &Program| program.kernels.iter().map(|kernel| kernel.resources).collect::<Vec<_>>();
+    assert_eq!(resources(&one), resources(&several));
+}
+
+/// Kernels that nothing has compiled are an error of the build.
+#[test]
+fn parallel_builds_report_missing_work() {
+    let idle = Parallel(|_, _| {});
+    let options = Options { parallel: idle, ..Options::default() };
+    let error = super::build(imported(large_module()), &options).map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "internal error: compiler: work on a kernel was not done");
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::cl::*;
-use clift_jit::{BuildError, Options};
+use clift_jit::{BuildError, Options, Parallel};
 use clift_runtime::background;
 
 use super::all_devices_of;
@@ -341,6 +341,7 @@ fn compiler_options() -> Options {
         arg_info,
         dump: config.dumps(),
         separate_args: true,
+        parallel: Parallel(background::for_each),
         build_memory: Some(caps::limits().host.memory_bytes / 4),
         ..Options::default()
     }
