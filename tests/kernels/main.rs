@@ -20,6 +20,7 @@ mod half;
 mod idioms;
 mod integers;
 mod launch;
+mod leaders;
 mod locks;
 mod memory;
 mod private_arrays;
@@ -80,6 +81,7 @@ fn main() {
         idioms::cases(),
         integers::cases(),
         launch::cases(),
+        leaders::cases(),
         locks::cases(),
         memory::cases(),
         private_arrays::cases(),

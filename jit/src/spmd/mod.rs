@@ -49,6 +49,7 @@ use cost::width::{RowLengths, Width, uses_other_dimensions};
 use report::VectorizationReport;
 pub(crate) use transform::rolled_loops;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
+use transform::single_lane_regions::{self, Vectorizer};
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;
 use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
@@ -332,7 +333,9 @@ impl Maker<'_> {
         let whole = rows == Rows::Whole;
         let divergence = normal.divergence(lanes, whole);
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
+        let vectorizer = Vectorizer { globals: &self.module.globals, options: self.options, machine: self.machine };
         let mut verified = verified(self.module);
+        single_lane_regions::inline(&mut widened, &normal.single_lane, Some(vectorizer));
         verified("widen", &widened);
         passes::clean_widened(&mut widened, &self.module.globals, self.options, &mut verified);
         loop_counters::run(&mut widened);

@@ -384,6 +384,8 @@ impl<'a> Solver<'a> {
                 }
                 _ => (LaneForm::uniform(Scope::Pack), Reason::Op(inst)),
             },
+            // The region of a single lane: one work-item of a pack executes it.
+            Uniformity::Varying if data.op == Opcode::Call => (LaneForm::uniform(Scope::Pack), Reason::Op(inst)),
             Uniformity::Varying => (self.query_form(inst), Reason::Op(inst)),
             Uniformity::Operands => {
                 let ty = func.dfg.single_result(inst).map(|v| func.dfg.ty(v));
@@ -592,7 +594,10 @@ fn writer(func: &Function, inst: Inst) -> Option<Writer> {
     if !writes || matches!(data.op, Opcode::Fence | Opcode::Printf | Opcode::Request | Opcode::Clock | Opcode::Check) {
         return None;
     }
-    // The address is the first operand of every op that writes.
+    if data.op == Opcode::Call {
+        return Some(Writer { inst, space: Space::Generic, alias: 0 });
+    }
+    // The address is the first operand of every other op that writes.
     let space = func.dfg.ty(*data.args.first()?).elem.space()?;
     let alias = if let Imm::Mem(mem) = &data.imm { mem.alias } else { 0 };
     (space != Space::Private).then_some(Writer { inst, space, alias })

@@ -88,8 +88,73 @@ fn is_border_test(func: &Function, divergence: &Divergence, condition: Value, de
     orders && (shared(a) && is_global_id(func, b, MAX_DEPTH) || shared(b) && is_global_id(func, a, MAX_DEPTH))
 }
 
+/// Which work-items of a group take part in a step of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Steps {
+    /// The first ones.
+    Neighbours,
+    /// Every second, fourth, ... one.
+    Spread,
+}
+
+/// Whether the work-items for which a condition has the value `holds` are those of a step of a reduction, of which each has half as
+/// many as the one before: `lid < s` and `lid % (2 * s) == 0` where s changes in a loop around.
+pub(super) fn reduction_steps(
+    normal: &NormalForm,
+    divergence: &Divergence,
+    at: Block,
+    condition: Value,
+    holds: bool,
+) -> Option<Steps> {
+    let around = normal.loops.innermost(at)?;
+    let changes = |value: Value| {
+        let home = normal.func.def_block(value);
+        divergence.shape(value).is_uniform(Scope::Pack) && home.is_some_and(|home| normal.loops.contains(around, home))
+    };
+    steps(&normal.func, &changes, condition, holds, MAX_DEPTH)
+}
+
+fn steps(
+    func: &Function,
+    changes: &impl Fn(Value) -> bool,
+    condition: Value,
+    holds: bool,
+    depth: u32,
+) -> Option<Steps> {
+    let data = func.dfg.def_inst(condition).filter(|_| depth > 0).map(|inst| func.dfg.inst(inst))?;
+    match (data.op, &data.imm, data.args.as_slice()) {
+        (Opcode::Not, _, &[other]) => steps(func, changes, other, !holds, depth - 1),
+        (Opcode::And | Opcode::Or, _, args) if holds == (data.op == Opcode::And) => {
+            args.iter().find_map(|&arg| steps(func, changes, arg, holds, depth - 1))
+        }
+        (Opcode::Icmp, &Imm::IntCond(cond), &[a, b]) => {
+            let cond = if holds { cond } else { cond.inverse() };
+            let is_below = |cond: IntCond| matches!(cond, IntCond::Ult | IntCond::Slt | IntCond::Ule | IntCond::Sle);
+            let of_id = |a: Value, b: Value, cond: IntCond| {
+                is_below(cond) && changes(b) && is_id(func, a, &is_local_query, MAX_DEPTH)
+            };
+            if of_id(a, b, cond) || of_id(b, a, cond.swapped()) {
+                return Some(Steps::Neighbours);
+            }
+            let is_zero = |value: Value| func.dfg.as_splat_bits(value) == Some(0);
+            let rest = if is_zero(b) { a } else { b };
+            let divided = func.dfg.def_inst(rest).map(|inst| func.dfg.inst(inst))?;
+            let by = matches!(divided.op, Opcode::And | Opcode::Urem | Opcode::Srem)
+                && divided.args.iter().any(|&arg| changes(arg))
+                && divided.args.iter().any(|&arg| is_id(func, arg, &is_local_query, MAX_DEPTH));
+            (cond == IntCond::Eq && (is_zero(a) || is_zero(b)) && by).then_some(Steps::Spread)
+        }
+        _ => None,
+    }
+}
+
 /// Whether a value is computed from a global id by linear operations.
 fn is_global_id(func: &Function, value: Value, depth: u32) -> bool {
+    is_id(func, value, &is_query, depth)
+}
+
+/// Whether a value is computed from a query by linear operations.
+fn is_id(func: &Function, value: Value, is_query: &impl Fn(&Function, Inst) -> bool, depth: u32) -> bool {
     let Some(inst) = func.dfg.def_inst(value).filter(|_| depth > 0) else { return false };
     let data = func.dfg.inst(inst);
     let is_linear = |op: Opcode| {
@@ -98,9 +163,13 @@ fn is_global_id(func: &Function, value: Value, depth: u32) -> bool {
             Opcode::Iadd | Opcode::Isub | Opcode::Imul | Opcode::Shl | Opcode::Sext | Opcode::Zext | Opcode::Itrunc
         )
     };
-    is_query(func, inst) || is_linear(data.op) && data.args.iter().any(|&arg| is_global_id(func, arg, depth - 1))
+    is_query(func, inst) || is_linear(data.op) && data.args.iter().any(|&arg| is_id(func, arg, is_query, depth - 1))
 }
 
 fn is_query(func: &Function, inst: Inst) -> bool {
     matches!(class(func.dfg.inst(inst).op), Class::Query(QueryOp::GlobalId | QueryOp::GlobalLinearId))
+}
+
+fn is_local_query(func: &Function, inst: Inst) -> bool {
+    matches!(class(func.dfg.inst(inst).op), Class::Query(QueryOp::LocalId | QueryOp::LocalLinearId))
 }

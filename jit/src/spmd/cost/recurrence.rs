@@ -163,7 +163,7 @@ impl RecurrenceModel<'_> {
             How::Load => LATENCIES.load,
             How::PerLane | How::Foreign => LATENCIES.scattered,
             How::Collective => LATENCIES.exchange,
-            How::Store | How::Once => 0,
+            How::Store | How::Once | How::SingleLane => 0,
             How::Lanewise | How::Components => {
                 let float = func.dfg.single_result(inst).is_some_and(|result| func.dfg.ty(result).elem.is_float());
                 if DIVISIONS.contains(&data.op) {

@@ -13,13 +13,14 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::guards::{SENT_AWAY, guards};
+use super::guards::{SENT_AWAY, Steps, guards, reduction_steps};
 use super::locality::Locality;
 use crate::passes::trip_count;
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Scope, Shape};
 use crate::spmd::transform::normalize::{NormalForm, Several};
 use crate::spmd::transform::private_arrays::Interleaved;
+use crate::spmd::transform::single_lane_regions::is_of_single_lane;
 use crate::spmd::vectorize::aggregated_atomics::aggregated;
 use crate::spmd::vectorize::linearize::LinearizationPlan;
 use crate::spmd::vectorize::masks::Masks;
@@ -73,6 +74,8 @@ const COHERENT: f64 = 0.5;
 const UNUSUAL: f64 = 0.005;
 /// The share of work-items that take a cold path by themselves: those whose arguments of a function are far from the usual ones.
 const UNUSUAL_ITEMS: f64 = 0.001;
+/// The work-items of a group that cooperates.
+const ITEMS_OF_GROUP: f64 = 64.0;
 
 /// Estimates the costs of a kernel.
 pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32, machine: &Machine) -> Costs {
@@ -92,7 +95,7 @@ pub(crate) fn estimate_long(
     let interleaved = Interleaved::new(&normal.func, &plan.order, divergence);
     let uses = UseCounts::new(&normal.func);
     let flat = lanewise_throughout(&normal.func, &plan.order, divergence);
-    let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal, divergence));
+    let (frequencies, branches) = (Frequencies::new(normal, long), branches(normal, divergence, f64::from(lanes)));
     let lanes = f64::from(lanes);
     let longest: FxHashMap<LoopId, f64> =
         plan.divergent_loops.iter().map(|&id| (id, longest(normal, divergence, id, lanes))).collect();
@@ -108,7 +111,7 @@ pub(crate) fn estimate_long(
         let Reached { items: own, .. } = reached[block];
         let frequency = frequencies.of(normal, block);
         let divergence_factor = model.divergence_factor(block);
-        let executed = reached[block].executed(model.lanes);
+        let executed = if model.is_of_few(block) { reached[block].packs } else { reached[block].executed(model.lanes) };
         let (mut one, mut all, mut scattered, mut lines) = (0.0, 0.0, 0.0, 0.0);
         for &inst in normal.func.layout.insts(block) {
             let cost = model.inst(block, inst, !masks.is_full(block));
@@ -272,9 +275,14 @@ fn is_bounded_by_row(func: &Function, divergence: &Divergence, condition: Value)
     let counts = |value: Value| {
         is_param(value) || definition(value).is_some_and(|data| data.op == Opcode::Iadd && is_param(data.args[0]))
     };
-    let bounds = |value: Value| {
-        let loaded = definition(value).filter(|data| how(data.op) == How::Load);
+    let loads = |value: Value| {
+        let loaded = definition(without(value)).filter(|data| how(data.op) == How::Load);
         loaded.is_some_and(|data| matches!(divergence.shape(data.args[0]), Shape::Affine { .. }))
+    };
+    // The end of a row, or its beginning and its length.
+    let bounds = |value: Value| {
+        let sum = definition(value).filter(|data| data.op == Opcode::Iadd);
+        loads(value) || sum.is_some_and(|data| data.args.iter().any(|&part| loads(part)))
     };
     let Some(compare) = definition(condition).filter(|data| data.op == Opcode::Icmp) else { return false };
     let [a, b] = [without(compare.args[0]), without(compare.args[1])];
@@ -320,9 +328,11 @@ struct BranchFacts {
     is_loop_exit: bool,
     /// Where it sends work-items away to, if it is a guard.
     away: PackedOption<Block>,
+    /// The target that is reached by few, and how many.
+    few: Option<(Block, Reached)>,
 }
 
-fn branches(normal: &NormalForm, divergence: &Divergence) -> SecondaryMap<Block, BranchFacts> {
+fn branches(normal: &NormalForm, divergence: &Divergence, lanes: f64) -> SecondaryMap<Block, BranchFacts> {
     let NormalForm { func, cfg, loops, .. } = normal;
     let mut facts: SecondaryMap<Block, BranchFacts> = SecondaryMap::new();
     let guards = guards(normal, divergence);
@@ -332,9 +342,41 @@ fn branches(normal: &NormalForm, divergence: &Divergence) -> SecondaryMap<Block,
             has_cold_target: cfg.succs(block).iter().any(|&succ| func.layout.is_cold(succ)),
             is_loop_exit: loops.innermost(block).is_some_and(leaves),
             away: guards.get(&block).copied().into(),
+            few: few(normal, divergence, block, lanes),
         };
     }
     facts
+}
+
+/// The target of a branch that few work-items reach, and the shares of packs and work-items that do: one work-item of a group, or
+/// fewer ones in each step of a reduction.
+fn few(normal: &NormalForm, divergence: &Divergence, block: Block, lanes: f64) -> Option<(Block, Reached)> {
+    let func = &normal.func;
+    let data = func.layout.terminator(block).map(|last| func.dfg.inst(last))?;
+    let Imm::Branch(calls) = &data.imm else { return None };
+    if !divergence.diverges(block) {
+        return None;
+    }
+    calls.iter().zip([true, false]).find_map(|(call, holds)| {
+        if is_of_single_lane(func, divergence, data.args[0], holds) {
+            let items = 1.0 / ITEMS_OF_GROUP;
+            return Some((call.block, Reached { packs: lanes * items, items }));
+        }
+        let steps = reduction_steps(normal, divergence, block, data.args[0], holds)?;
+        let (mut packs, mut items) = (0.0, 0.0);
+        let count = ITEMS_OF_GROUP.log2();
+        let mut active = ITEMS_OF_GROUP / 2.0;
+        while active >= 1.0 {
+            items += active / ITEMS_OF_GROUP / count;
+            let executing = match steps {
+                Steps::Neighbours => (active / lanes).ceil(),
+                Steps::Spread => active.min(ITEMS_OF_GROUP / lanes),
+            };
+            packs += executing * lanes / ITEMS_OF_GROUP / count;
+            active /= 2.0;
+        }
+        Some((call.block, Reached { packs, items }))
+    })
 }
 
 impl ThroughputModel<'_> {
@@ -357,7 +399,7 @@ impl ThroughputModel<'_> {
     /// The shares of packs, and of work-items, that go from a block to one of its targets.
     fn edge(&self, from: Block, to: Block) -> Reached {
         let func = &self.normal.func;
-        let BranchFacts { has_cold_target, is_loop_exit, away } = self.branches[from];
+        let BranchFacts { has_cold_target, is_loop_exit, away, few } = self.branches[from];
         let diverges = self.divergence.diverges(from);
         let reports = |&inst: &Inst| func.dfg.inst(inst).op == Opcode::Check;
         if func.layout.is_cold(from) {
@@ -376,11 +418,19 @@ impl ThroughputModel<'_> {
             }
         } else if !diverges || is_loop_exit {
             Reached { packs: 1.0, items: 1.0 }
+        } else if let Some((target, share)) = few {
+            if to == target { share } else { Reached { packs: 1.0, items: 1.0 - share.items } }
         } else if let Some(away) = away.expand() {
             Reached { packs: 1.0, items: if to == away { SENT_AWAY } else { 1.0 - SENT_AWAY } }
         } else {
             Reached { packs: 1.0, items: 1.0 / self.normal.cfg.succs(from).len() as f64 }
         }
+    }
+
+    /// Whether a block begins what few work-items execute, and it is known which packs these are in.
+    fn is_of_few(&self, block: Block) -> bool {
+        let preds = self.normal.cfg.preds(block);
+        matches!(*preds, [pred] if self.branches[pred].few.is_some_and(|(target, _)| target == block))
     }
 
     /// Divergent loops around a block run as long as the longest lane.
@@ -422,6 +472,10 @@ impl ThroughputModel<'_> {
         match how(data.op) {
             How::Leaf | How::Slot | How::Query | How::End => same(0.0),
             How::Once => same(1.0),
+            How::SingleLane => {
+                let region = if let &Imm::Func(number) = &data.imm { number.as_u32() as usize } else { 0 };
+                same(self.normal.single_lane.get(region).map_or(1.0, |region| region.cost))
+            }
             How::Lanewise | How::Components | How::Bitcast => {
                 let Some(result) = result else { return same(1.0) };
                 if self.divergence.shape(result) != Shape::Varying || self.divergence.has_known_distances(result) {
@@ -581,6 +635,7 @@ impl ThroughputModel<'_> {
             | How::Collective
             | How::PerLane
             | How::Once
+            | How::SingleLane
             | How::Branch
             | How::End
             | How::Foreign => return false,

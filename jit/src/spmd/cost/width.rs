@@ -23,7 +23,7 @@ use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::spmd::transform::one_lane::{self, OneLane};
 use crate::spmd::transform::versioning;
-use crate::spmd::transform::{index_widening, record_access, row_loops};
+use crate::spmd::transform::{index_widening, record_access, row_loops, single_lane_regions};
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::spmd::workgroup::collectives::observes_sub_groups;
 use crate::target::machine::{MAX_LANES, Machine};
@@ -120,11 +120,14 @@ impl Width {
         let Some(normal) = normalize::run(func) else {
             return Width::Scalar("the kernel has an irreducible loop".to_owned());
         };
+        // What one lane of a pack executes at most says nothing of lanes.
+        let outlines = options.checks.is_empty() && !options.opt_disable;
+        let outlined = if outlines { single_lane_regions::run(&normal, machine) } else { None };
         if let Some(lanes) = forced {
-            let chosen = WidthCandidate::new(normal, lanes, machine);
+            let chosen = WidthCandidate::new(outlined.unwrap_or(normal), lanes, machine);
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new), false);
         }
-        let element_bits = dominant_element_bits(&normal);
+        let element_bits = dominant_element_bits(outlined.as_ref().unwrap_or(&normal));
         let least = match (sub_groups, machine.register_bits > Machine::COMMON.register_bits) {
             (true, true) => LEAST_LONG_SUB_GROUP,
             (true, false) => LEAST_SUB_GROUP,
@@ -148,6 +151,7 @@ impl Width {
                 "lanes diverge at a switch{line} with {targets} targets, more than the limit of {MAX_DIVERGENT_TARGETS}"
             ));
         }
+        let normal = outlined.unwrap_or(normal);
         if !sub_groups
             && let Some(bits) = long_vectors(&normal.func, machine)
             && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine)
@@ -322,6 +326,7 @@ impl<'a> WidthCandidate<'a> {
                     | How::Bitcast
                     | How::Collective
                     | How::Once
+                    | How::SingleLane
                     | How::Branch
                     | How::End
                     | How::Foreign => continue,

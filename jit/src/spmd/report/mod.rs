@@ -48,6 +48,8 @@ pub struct VectorizationReport {
     pub versions: usize,
     /// Blocks that only some lanes execute: the source lines of each.
     pub masked_blocks: Vec<Vec<u32>>,
+    /// Regions that one lane of a pack executes at most, as scalar code.
+    pub single_lane: Vec<Loc>,
     /// Accesses that are contiguous or scattered, as a run-time test decides.
     pub tested: Vec<Access>,
     /// Loads with an address per lane.

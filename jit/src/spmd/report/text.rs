@@ -45,6 +45,7 @@ impl VectorizationReport {
         let all = accesses
             .map(|(kind, access)| (kind.name(), vec![access.loc.line], access_text(kind, access)))
             .chain(self.per_lane.iter().map(|(op, loc)| ("lane by lane", vec![loc.line], per_lane_text(*op))))
+            .chain(self.single_lane.iter().map(|loc| ("one lane", vec![loc.line], SINGLE_LANE.to_owned())))
             .chain(self.masked_blocks.iter().map(|lines| ("mask", lines.clone(), MASKED.to_owned())))
             .chain(self.loops.iter().map(|&(loc, outcome)| ("loop", vec![loc.line], loop_text(outcome))))
             .chain(self.barriers.iter().map(|loc| ("barrier", vec![loc.line], self.barrier_text())))
@@ -88,6 +89,8 @@ impl VectorizationReport {
 
 const MASKED: &str = "mask: only some work-items execute this, so a pack executes it if any of its lanes does; keep it short, or \
                       let neighbouring work-items agree";
+
+const SINGLE_LANE: &str = "one lane: only one work-item of a pack executes this, so it is scalar code";
 
 fn loop_text(outcome: LoopOutcome) -> String {
     let reason = match outcome {

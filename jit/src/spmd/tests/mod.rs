@@ -15,6 +15,7 @@ mod records;
 mod rows;
 mod shared_places;
 mod single_item_groups;
+mod single_lane_regions;
 mod spin_loops;
 mod superwords;
 mod uniformity;

@@ -25,6 +25,7 @@ use clift_kir::ssa::remove_trivial_params;
 use clift_kir::{Block, Builder, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
+use super::single_lane_regions::SingleLaneRegions;
 use crate::passes::loop_form::{add_blocks, analyze, close_loops, outermost_left};
 use crate::spmd::analysis::assumptions::{Assume, Assumed};
 use crate::spmd::analysis::divergence::Divergence;
@@ -42,6 +43,8 @@ pub(crate) struct NormalForm {
     pub(crate) assumed: Assumed,
     /// How many pieces of the kernel have versions.
     pub(crate) pieces: usize,
+    /// The regions that the kernel calls.
+    pub(crate) single_lane: SingleLaneRegions,
     /// Loops that execute several iterations at once, by their headers; see [`super::row_loops`].
     pub(crate) several: FxHashMap<Block, Several>,
     /// What [`Self::divergence`] has returned since the last change.
@@ -88,6 +91,11 @@ impl NormalForm {
         NormalForm { several, ..self }
     }
 
+    /// This kernel, which calls these regions.
+    pub(crate) fn with_regions(self, single_lane: SingleLaneRegions) -> NormalForm {
+        NormalForm { single_lane, ..self }
+    }
+
     /// As [`Self::divergence`], with assumptions about some instructions.
     pub(crate) fn divergence_assuming(&self, lanes: u32, whole: bool, assumed: &Assumed) -> Divergence {
         let assumptions = Assumptions {
@@ -126,6 +134,7 @@ pub(crate) fn run_owned(mut func: Function) -> Option<NormalForm> {
         loops,
         assumed: Assumed::default(),
         pieces: 0,
+        single_lane: SingleLaneRegions::default(),
         several: FxHashMap::default(),
         divergences: RefCell::default(),
     })

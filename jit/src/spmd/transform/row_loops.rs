@@ -104,7 +104,7 @@ fn run_within(
     }
     let mut func = normal.func.clone();
     let several: FxHashMap<Block, Several> = plans.iter().filter_map(|plan| plan.apply(&mut func)).collect();
-    Some(normalize::run(&func)?.with_several(several))
+    Some(normalize::run(&func)?.with_several(several).with_regions(normal.single_lane.clone()))
 }
 
 /// Loops of several iterations: the number of each, its block, and what it executes.

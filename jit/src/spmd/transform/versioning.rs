@@ -90,6 +90,7 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     }
     normal.pieces = pieces;
     normal.several.clone_from(&kernel.several);
+    normal.single_lane = kernel.single_lane.clone();
     (pieces > 0).then_some(normal)
 }
 
@@ -113,7 +114,7 @@ fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut Entity
     let plan = gains.homes.iter().find_map(|&at| plans.of(at))?;
     let (func, piece) = copy_piece(normal, gains, plan);
     let assumed = std::mem::take(&mut normal.assumed);
-    *normal = normalize::run_owned(func)?;
+    *normal = normalize::run_owned(func)?.with_regions(normal.single_lane.clone());
     normal.assumed = assumed;
     normal.assumed.extend(piece.assumed);
     // Blocks that normalization has added in cold code are cold.

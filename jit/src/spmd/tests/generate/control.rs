@@ -44,6 +44,14 @@ impl Generator<'_> {
             let cond = self.rng.pick(&[FloatCond::Olt, FloatCond::Ogt, FloatCond::Une, FloatCond::Ule]);
             return (self.b.fcmp(cond, self.vars[FLOAT], other), false);
         }
+        // One work-item of a row, whose code need not be that of a pack.
+        if kind == 4 && self.rng.below(3) == 0 {
+            let id = self.b.query(Opcode::LocalId, 0);
+            let which = self.rng.below(4) as i64;
+            let which = self.b.iconst(Type::I64, which);
+            let cond = self.rng.pick(&[IntCond::Eq, IntCond::Ne]);
+            return (self.b.icmp(cond, id, which), false);
+        }
         let uniform = kind <= 2;
         let a = if uniform { self.uniform() } else { self.varying() };
         let bound = self.rng.below(5) as i64 - 1;

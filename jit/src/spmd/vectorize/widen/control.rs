@@ -44,7 +44,7 @@ impl Widener<'_> {
         let data = self.func.dfg.inst(inst);
         match how(data.op) {
             How::Load | How::Store => self.divergence.shape(data.args[0]).is_uniform(Scope::Pack),
-            How::PerLane | How::Once => true,
+            How::PerLane | How::Once | How::SingleLane => true,
             // A collective operation of a work-group is a boundary between regions.
             How::Collective => matches!(&data.imm, Imm::Group(info) if info.scope == MemScope::WorkGroup),
             How::Leaf

@@ -66,6 +66,7 @@ fn suits(func: &Function, divergence: &Divergence, users: &Users, found: &Entity
             | How::PerLane
             | How::Collective
             | How::Once
+            | How::SingleLane
             | How::Branch
             | How::End
             | How::Foreign => false,

@@ -28,6 +28,8 @@ pub(crate) enum How {
     Collective,
     /// Executed once for the pack, unchanged.
     Once,
+    /// A region that at most one lane executes ([`crate::spmd::transform::single_lane_regions`]): scalar code for that lane.
+    SingleLane,
     /// Transfers control to other blocks.
     Branch,
     /// The end of the kernel.
@@ -64,7 +66,7 @@ pub(crate) fn how(op: Opcode) -> How {
         OpClass::Call(op) => match op {
             CallOp::LibCall => How::Lanewise,
             CallOp::Printf | CallOp::Request | CallOp::Clock | CallOp::Check => How::PerLane,
-            CallOp::Call => How::Foreign,
+            CallOp::Call => How::SingleLane,
         },
         OpClass::Sync(op) => match op {
             SyncOp::Barrier | SyncOp::NamedBarrier | SyncOp::Yield => How::Once,

@@ -38,6 +38,7 @@ impl Widener<'_> {
                     data.args.iter().map(|&arg| self.address_in_active_lanes(arg, mask)).collect();
                 self.at().inst(data.op, &args, imm, &[]);
             }
+            How::SingleLane => self.single_lane(inst, mask),
             How::Branch | How::End | How::Foreign => {
                 unreachable!("broken invariant: {} inside a block", data.op.info().name)
             }
@@ -238,6 +239,7 @@ impl Widener<'_> {
             | How::PerLane
             | How::Collective
             | How::Once
+            | How::SingleLane
             | How::Branch
             | How::End
             | How::Foreign => unreachable!("broken invariant: not a computation"),

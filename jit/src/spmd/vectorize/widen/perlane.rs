@@ -151,6 +151,31 @@ impl Widener<'_> {
         }
     }
 
+    /// The call of a region that at most one lane executes: for that lane.
+    pub(super) fn single_lane(&mut self, inst: Inst, mask: Mask) {
+        let func = self.func;
+        let data = func.dfg.inst(inst);
+        self.report.single_lane.push(self.loc);
+        let operands: SmallVec<[LaneOperand; 4]> = data.args.iter().map(|&arg| self.lane_operand(arg)).collect();
+        let mut b = self.at();
+        let lane = match mask {
+            Some(mask) => {
+                let bits = b.mask_bits(mask);
+                b.int1(Opcode::Ctz, bits)
+            }
+            None => b.iconst(Type::I64, 0),
+        };
+        let lane = b.int_resize(lane, Elem::I32, false);
+        let args: SmallVec<[Value; 4]> = operands.iter().map(|operand| of_lane(&mut b, operand, lane)).collect();
+        let results = func.dfg.results(inst);
+        let types: SmallVec<[Type; 1]> = results.iter().map(|&value| func.dfg.ty(value)).collect();
+        let made = b.inst(data.op, &args, data.imm.clone(), &types);
+        for (i, &result) in results.iter().enumerate() {
+            let value = self.out.dfg.results(made)[i];
+            self.set(result, WideForm::Uniform(value));
+        }
+    }
+
     fn lane_operand(&mut self, arg: Value) -> LaneOperand {
         match self.form(arg) {
             WideForm::Uniform(scalar) => LaneOperand::Same(scalar),
