@@ -105,6 +105,54 @@ fn guard(guard: &'static Guard) -> Case {
     .value(m)
 }
 
+/// What an item computes with branches, a loop and a function before it comes to a guard behind which alone that is needed.
+fn worked(x: usize) -> i32 {
+    let c = element(x);
+    let e = match c % 3 {
+        0 => element(x * 7 % WIDTH),
+        _ => (0..c % 5).fold(element(x * 11 % WIDTH), |e, k| e + k),
+    };
+    e * 3 + c + ((c % 4) as f32).exp2() as i32
+}
+
+/// As [`guard`], with work before the guard, and memory that is read before it and written afterwards.
+fn guard_after_work(guard: &'static Guard) -> Case {
+    let Guard { name, ids, guard, lets, args: (n, m) } = *guard;
+    Case::new(
+        format!("guards::{name}_after_work"),
+        format!(
+            "kernel void t(global int *out, global int *counts, global const int *in, int n, int m) {{
+                {ids}
+                size_t at = get_global_id(1) * get_global_size(0) + get_global_id(0);
+                int c = in[get_global_id(0)], e, old = counts[at];
+                counts[at] = old + 2;
+                if (c % 3 == 0) {{
+                    e = in[get_global_id(0) * 7 % {WIDTH}];
+                }} else {{
+                    e = in[get_global_id(0) * 11 % {WIDTH}];
+                    for (int k = 0; k < c % 5; k++) e += k;
+                }}
+                int work = e * 3 + c + (int)exp2((float)(c % 4));
+                {guard} out[at] += work - old;
+            }}"
+        ),
+    )
+    .update(
+        WIDTH * HEIGHT,
+        |i| i as i32,
+        move |_, i| {
+            let (x, y) = (i % WIDTH, i / WIDTH);
+            let is_let = lets(x as i64, y as i64, n.into(), m.into());
+            Some(i as i32 + if is_let { worked(x) - 5 * i as i32 } else { 0 })
+        },
+    )
+    .update(WIDTH * HEIGHT, |i| 5 * i as i32, |_, i| Some(5 * i as i32 + 2))
+    .range(&[WIDTH, HEIGHT], LOCALS)
+    .input_n(WIDTH, element)
+    .value(n)
+    .value(m)
+}
+
 pub(crate) fn cases() -> Vec<Case> {
-    GUARDS.iter().map(guard).collect()
+    GUARDS.iter().map(guard).chain(GUARDS.iter().map(guard_after_work)).collect()
 }

@@ -290,7 +290,7 @@ impl Write {
     }
 
     /// Whether what an earlier read or write of `place` tells no longer holds after this.
-    pub(super) fn may_change(&self, place: &Place, escapes: &Escapes) -> bool {
+    pub(crate) fn may_change(&self, place: &Place, escapes: &Escapes) -> bool {
         (self.orders && !place.is_private()) || self.may_write(place, escapes)
     }
 

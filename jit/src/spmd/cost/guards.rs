@@ -74,7 +74,12 @@ fn where_paths_meet(normal: &NormalForm, post: &DomTree, at: Block) -> Option<Bl
     cfg.succs(at).iter().find(leads_there).copied()
 }
 
-/// Whether a condition combines comparisons of global ids with what lanes share.
+/// Whether a condition is that of a guard: combines comparisons of global ids with what lanes share.
+pub(crate) fn is_guard(func: &Function, divergence: &Divergence, condition: Value) -> bool {
+    is_border_test(func, divergence, condition, MAX_DEPTH)
+}
+
+/// As [`is_guard`], so many instructions deep.
 fn is_border_test(func: &Function, divergence: &Divergence, condition: Value, depth: u32) -> bool {
     let Some(inst) = func.dfg.def_inst(condition).filter(|_| depth > 0) else { return false };
     let data = func.dfg.inst(inst);

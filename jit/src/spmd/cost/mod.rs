@@ -1,7 +1,7 @@
 //! The number of lanes of a pack, and the estimates behind that choice. The properties of the machine are those of
 //! [`crate::target`].
 
-mod guards;
+pub(crate) mod guards;
 mod locality;
 pub(crate) mod recurrence;
 pub(crate) mod register_pressure;

@@ -23,7 +23,7 @@ use crate::spmd::class::{Class, class};
 use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::spmd::transform::one_lane::{self, OneLane};
 use crate::spmd::transform::versioning;
-use crate::spmd::transform::{index_widening, record_access, row_loops, single_lane_regions};
+use crate::spmd::transform::{index_widening, record_access, row_loops, single_lane_regions, sink_under_guards};
 use crate::spmd::vectorize::widen::how::{How, how};
 use crate::spmd::workgroup::collectives::observes_sub_groups;
 use crate::target::machine::{MAX_LANES, Machine};
@@ -271,7 +271,13 @@ struct WidthCandidate<'a> {
 }
 
 /// A kernel prepared for any rows.
-fn prepared(normal: NormalForm, lanes: u32, machine: &Machine) -> NormalForm {
+fn prepared(mut normal: NormalForm, lanes: u32, machine: &Machine) -> NormalForm {
+    if lanes > 1 {
+        if let Some(hoisted) = sink_under_guards::hoist_guards(&normal, lanes) {
+            normal = hoisted;
+        }
+        sink_under_guards::run(&mut normal, lanes);
+    }
     let mut prepared = row_loops::run(&normal, lanes, machine.register_bits).unwrap_or(normal);
     record_access::run(&mut prepared, lanes);
     index_widening::run(&mut prepared, lanes);

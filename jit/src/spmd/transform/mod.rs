@@ -14,6 +14,7 @@ pub(crate) mod rolled_loops;
 pub(crate) mod row_loops;
 pub(crate) mod single_item_groups;
 pub(crate) mod single_lane_regions;
+pub(crate) mod sink_under_guards;
 pub(crate) mod superwords;
 pub(crate) mod transposed_items;
 pub(crate) mod unroll_and_jam;
