@@ -237,8 +237,7 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
 fn is_guarded(normal: &NormalForm, divergence: &Divergence, at: Block, to: Block) -> bool {
     let NormalForm { func, cfg, loops, .. } = normal;
     let condition = func.layout.terminator(at).map(|last| func.dfg.inst(last)).filter(|data| data.op == Opcode::Branch);
-    divergence.diverges(at)
-        && matches!(*cfg.preds(to), [_])
+    matches!(*cfg.preds(to), [_])
         && loops.innermost(at) == loops.innermost(to)
         && loops.innermost(to).is_none_or(|id| loops.get(id).header != to)
         && !func.layout.is_cold(to)
