@@ -8,6 +8,8 @@
 //! Values that are only copied (also as parts of vectors) keep their shadow, because a copy of a structure or vector may copy what
 //! has not been initialized. The operations on whole vectors give vectors with shadows. Any other use is tested.
 //!
+//! Where the lifetime of a variable begins ([`lifetimes`]), as in each iteration of a loop that declares it, it is uninitialized again.
+//!
 //! Variables whose address goes where its uses are not seen are left alone, and so is memory that several kernels share.
 
 use clift_include::check::{CheckKind, SiteKind};
@@ -27,6 +29,7 @@ use super::SHADOW_CLASS;
 use super::groups::{check, site_operands_if};
 use super::provenance::{Object, Place, Provenance};
 use super::sites::Sites;
+use crate::passes::lifetimes;
 
 /// The most stores that make the shadow of a private variable uninitialized; more are a loop.
 const MAX_STORES: u64 = 32;
@@ -168,7 +171,7 @@ fn is_atomic(op: Opcode) -> bool {
 
 /// The bytes of the elements that an instruction accesses through an operand.
 fn accessed(func: &Function, inst: Inst, data: &InstData, number: usize) -> Option<u32> {
-    if !is_access(data.op) || number > 0 {
+    if !is_access(data.op) || number > 0 || lifetimes::is_start(&func.dfg, inst) {
         return None;
     }
     let value = match func.dfg.results(inst) {
@@ -178,9 +181,9 @@ fn accessed(func: &Function, inst: Inst, data: &InstData, number: usize) -> Opti
     Some(if matches!(data.op, Opcode::Memcpy | Opcode::Memset) { 1 } else { func.dfg.ty(value).elem.bytes() })
 }
 
-/// Whether values of a type have shadows.
+/// Whether values of a type have shadows: integers of their size, for pointers, too.
 fn has_shadow(ty: Type) -> bool {
-    !ty.is_ptr() && !ty.is_bool()
+    !ty.is_bool()
 }
 
 /// Which operands have bits that an op copies.
@@ -231,7 +234,7 @@ fn copied(op: Opcode) -> Copied {
             | IntOp::Icmp => Copied::None,
         },
         OpClass::Convert(op) => match op {
-            ConvertOp::Bitcast | ConvertOp::Itrunc | ConvertOp::Zext => Copied::Operands(0..1),
+            ConvertOp::Bitcast | ConvertOp::Itrunc | ConvertOp::Zext | ConvertOp::SpaceCast => Copied::Operands(0..1),
             ConvertOp::Sext
             | ConvertOp::FptoS
             | ConvertOp::FptoU
@@ -239,8 +242,7 @@ fn copied(op: Opcode) -> Copied {
             | ConvertOp::UtoFp
             | ConvertOp::FptoFp
             | ConvertOp::PtrToInt
-            | ConvertOp::IntToPtr
-            | ConvertOp::SpaceCast => Copied::None,
+            | ConvertOp::IntToPtr => Copied::None,
         },
         OpClass::Lane(op) => match op {
             LaneOp::Select => Copied::Operands(1..3),
@@ -408,11 +410,7 @@ fn fill_private(func: &mut Function, here: Block, slot: SlotData, object: Object
         return here;
     }
     if count <= MAX_STORES {
-        let ones = b.iconst(int, -1);
-        for number in 0..count {
-            let to = b.addr(address, None, 1, (number * elem) as i64);
-            b.store(to, ones, mem);
-        }
+        store_ones(&mut b, address, int, count, mem);
         return here;
     }
     let (body, after) = (b.func.append_block(), b.func.append_block());
@@ -429,6 +427,15 @@ fn fill_private(func: &mut Function, here: Block, slot: SlotData, object: Object
     let more = b.icmp(IntCond::Ult, next, end);
     b.branch(more, BlockCall::new(body, &[next]), BlockCall::new(after, &[]));
     after
+}
+
+/// Emits stores that make elements uninitialized.
+fn store_ones(b: &mut Builder<'_>, address: Value, int: Type, count: u64, mem: MemInfo) {
+    let ones = b.iconst(int, -1);
+    for number in 0..count {
+        let to = b.addr(address, None, 1, (number * u64::from(int.bytes())) as i64);
+        b.store(to, ones, mem);
+    }
 }
 
 /// From where a value was read.
@@ -529,8 +536,7 @@ impl Pass<'_, '_> {
         if let Some(shadow) = self.of[value] {
             return shadow;
         }
-        let ty = self.func.dfg.ty(value);
-        let ty = if ty.is_ptr() { Type::I64.with_lanes(ty.lanes()) } else { ty.as_int() };
+        let ty = self.func.dfg.ty(value).as_int();
         Builder::at_end(self.func, here).iconst(ty, 0)
     }
 
@@ -636,6 +642,9 @@ impl Pass<'_, '_> {
                     b.store(to, value, shadow_mem(align));
                 }
             }
+            MemoryOp::Memset if lifetimes::is_start(&self.func.dfg, inst) => {
+                self.begin(here, inst, data.args[0], data.args[2])
+            }
             MemoryOp::Memset => self.clear(here, inst, data.args[0], data.args[2], align),
             MemoryOp::Memcpy => match (self.shadowed(data.args[0]), self.shadowed(data.args[1])) {
                 (Some((object, shadow, place)), Some((from_object, from_shadow, from_place))) => {
@@ -663,6 +672,26 @@ impl Pass<'_, '_> {
         let object = self.provenance.object(pointer)?;
         let shadowed = self.shadows.get(&object)?;
         Some((object, shadowed.shadow, Place::new(self.func, pointer)))
+    }
+
+    /// The lifetime of a private variable begins, in which it is uninitialized.
+    fn begin(&mut self, here: Block, inst: Inst, to: Value, count: Value) {
+        let Some((object @ Object::Slot(slot), shadow, place)) = self.shadowed(to) else { return };
+        let SlotData { size, align } = self.func.slots[slot];
+        let elem = self.shadows[&object].elem;
+        let mem = shadow_mem(align.min(elem));
+        let int = clift_kir::Elem::int(elem * 8).and_then(|elem| Type::new(elem, 1));
+        let mut b = self.builder(here, inst);
+        let to = shadow_place(&mut b, object, shadow, &place);
+        match int {
+            Some(int) if size.is_multiple_of(elem.into()) && size / u64::from(elem) <= MAX_STORES => {
+                store_ones(&mut b, to, int, size / u64::from(elem), mem);
+            }
+            Some(_) | None => {
+                let byte = b.iconst(Type::I8, -1);
+                b.memset(to, byte, count, mem);
+            }
+        }
     }
 
     /// Bytes become initialized.
@@ -709,7 +738,7 @@ impl Pass<'_, '_> {
                 }
                 let mut b = self.builder(here, inst);
                 let imm = if let Imm::Wrap(_) = data.imm { WrapFlags::empty().imm() } else { data.imm.clone() };
-                if data.op == Opcode::Bitcast && b.ty(args[0]) == ty {
+                if matches!(data.op, Opcode::Bitcast | Opcode::SpaceCast) && b.ty(args[0]) == ty {
                     args[0]
                 } else {
                     b.value(data.op, &args, imm, ty)

@@ -2,8 +2,8 @@
 //!
 //! A variable of a block that is executed again, or of an inlined function, has no value when the block or the function begins. A
 //! fill with an undefined byte says so: without it, the variable would seem to keep its value from one iteration of a loop to the
-//! next, in a block parameter and, across barriers, in memory. [`super::mem2reg`] uses these marks. This pass removes those of
-//! variables that stay in memory, which must not become code.
+//! next, in a block parameter and, across barriers, in memory. [`super::mem2reg`] and [`crate::check`] use these marks. This pass
+//! removes those of variables that stay in memory, which must not become code.
 
 use clift_kir::dfg::DataFlowGraph;
 use clift_kir::{Function, Inst, Opcode, Value};
@@ -23,7 +23,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
 }
 
 /// Whether an instruction is the beginning of a private variable's lifetime: a fill with an undefined byte.
-pub(super) fn is_start(dfg: &DataFlowGraph, inst: Inst) -> bool {
+pub(crate) fn is_start(dfg: &DataFlowGraph, inst: Inst) -> bool {
     let data = dfg.inst(inst);
     data.op == Opcode::Memset && is_undef(dfg, data.args[1])
 }

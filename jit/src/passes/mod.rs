@@ -26,7 +26,7 @@ mod idle;
 mod if_convert;
 pub(crate) mod launch_constants;
 mod licm;
-mod lifetimes;
+pub(crate) mod lifetimes;
 pub(crate) mod linear;
 mod loop_borders;
 pub(crate) mod loop_form;

@@ -65,6 +65,69 @@ pub(super) const CASES: &[Case] = &[
         "in private variable `sum`",
     ),
     uninit(
+        "declared_in_a_loop",
+        "kernel void KERNEL(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    int sum = 0;
+    for (int k = 0; k < 4; ++k) {
+        int x;
+        if (in[i] < 50)
+            x = k;
+#ifndef BUG
+        else
+            x = 0;
+#endif
+        sum += x; // BUG
+    }
+    out[i] = sum;
+}",
+        &[Ints(64), Ints(64)],
+        50,
+        "4 bytes at offset 0 in private variable `x`, which has 4 bytes",
+    ),
+    uninit(
+        "kept_from_the_iteration_before",
+        "kernel void KERNEL(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    int sum = 0;
+#ifndef BUG
+    float p[3];
+    p[1] = 0;
+#endif
+    for (int k = 0; k < in[63]; ++k) {
+#ifdef BUG
+        float p[3];
+#endif
+        if (k == 0)
+            p[1] = in[i];
+        sum +=
+            (int) p[1]; // BUG
+    }
+    out[i] = sum;
+}",
+        &[Ints(64), Ints(64)],
+        0,
+        "4 bytes at offset 4 in private variable `p`, which has 12 bytes",
+    ),
+    uninit(
+        "variable_of_a_function",
+        "int twice(int value) {
+    int x;
+#ifdef BUG
+    if (value < 50)
+#endif
+        x = 2 * value;
+    return x; // BUG
+}
+kernel void KERNEL(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    out[i] = twice(in[0]) + twice(in[i]);
+}",
+        &[Ints(64), Ints(64)],
+        50,
+        "4 bytes at offset 0 in private variable `x`, which has 4 bytes",
+    ),
+    uninit(
         "array_partly_filled",
         "kernel void KERNEL(global const int *in, global int *out) {
     int i = get_global_id(0);
@@ -119,6 +182,44 @@ pub(super) const CASES: &[Case] = &[
         &[Ints(64)],
         0,
         "in private variable `v`, which has 16 bytes",
+    ),
+    uninit(
+        "pointer_in_a_private_structure",
+        "struct view { global const int *data; int count; global const int *more; };
+kernel void KERNEL(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    struct view a[1], b;
+    a[0].data = in;
+    a[0].count = 64;
+#ifndef BUG
+    a[0].more = in;
+#endif
+    b = a[0];
+    global const int *more =
+        (&b.more)[0]; // BUG
+    out[i] = b.data[i] + (more ? 1 : 2);
+}",
+        &[Ints(64), Ints(64)],
+        0,
+        "8 bytes at offset 16 in private variable `b`, which has 24 bytes",
+    ),
+    uninit(
+        "pointer_in_an_array",
+        "kernel void KERNEL(global const int *in, global int *out) {
+    int i = get_global_id(0);
+    global const int *from[2];
+    from[0] = in;
+#ifndef BUG
+    from[1] = in + 1;
+#endif
+    global const int *at =
+        from[in[i] >= 50]; // BUG
+    if (at)
+        out[i] = 1;
+}",
+        &[Ints(64), Ints(64)],
+        50,
+        "8 bytes at offset 8 in private variable `from`, which has 16 bytes",
     ),
     uninit(
         "field_of_a_private_structure",
