@@ -84,38 +84,62 @@ fn widest_divergent_branch(normal: &NormalForm, divergence: &Divergence) -> Opti
     (targets > MAX_DIVERGENT_TARGETS).then(|| (targets, func.locs[terminator]))
 }
 
+/// Why a kernel has one lane before anything is known of its accesses and branches: what the options say, or what the vectorizer does not
+/// support.
+fn why_one_lane(
+    func: &Function,
+    rows: RowLengths,
+    (forced, sub_groups): (Option<u32>, bool),
+    options: &Options,
+) -> Option<String> {
+    if options.backend == BackendChoice::Interp {
+        return Some("the interpreter executes work-items one at a time".to_owned());
+    }
+    if forced == Some(1) {
+        return Some("one lane was requested by CLIFT_WIDTH or a required sub-group size".to_owned());
+    }
+    if options.opt_disable && forced.is_none() && !sub_groups {
+        return Some("optimization is disabled (-cl-opt-disable)".to_owned());
+    }
+    if forced.is_none() && !sub_groups && matches!(rows, RowLengths::Exactly(1)) {
+        return Some("reqd_work_group_size has one work-item along x".to_owned());
+    }
+    let mut insts = 0;
+    for &inst in func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)) {
+        insts += 1;
+        let op = func.dfg.inst(inst).op;
+        if op == Opcode::Call {
+            return Some("it calls functions, which are too large to be inlined".to_owned());
+        }
+        if how(op) == How::Foreign {
+            return Some(format!("the vectorizer does not support `{}`", op.info().name));
+        }
+    }
+    (insts > MAX_INSTS).then(|| format!("the kernel has {insts} instructions, more than the limit of {MAX_INSTS}"))
+}
+
+/// Why the work-items of a kernel cannot be lanes: one would wait for another, or their paths differ too much.
+fn why_lanes_cannot(normal: &NormalForm, lanes: u32, sub_groups: bool) -> Option<String> {
+    let in_line = |loc: Loc| if loc.line == 0 { String::new() } else { format!(" in line {}", loc.line) };
+    let divergence = normal.divergence(lanes, false);
+    if let Some(read) = spin_loops::find_blocking_read(normal, &divergence) {
+        let (name, line) = (read.op.info().name, in_line(read.loc));
+        return Some(format!("a spin loop waits for a value that another work-item writes (`{name}`{line})"));
+    }
+    let (targets, loc) = widest_divergent_branch(normal, &divergence).filter(|_| !sub_groups)?;
+    Some(format!(
+        "lanes diverge at a switch{} with {targets} targets, more than the limit of {MAX_DIVERGENT_TARGETS}",
+        in_line(loc)
+    ))
+}
+
 impl Width {
     /// Chooses the width of a kernel.
     pub(crate) fn choose(func: &Function, rows: RowLengths, options: &Options, machine: &Machine) -> Width {
         let forced = options.width.map(|width| width.clamp(1, MAX_LANES).next_power_of_two());
-        if options.backend == BackendChoice::Interp {
-            return Width::Scalar("the interpreter executes work-items one at a time".to_owned());
-        }
-        if forced == Some(1) {
-            return Width::Scalar("one lane was requested by CLIFT_WIDTH or a required sub-group size".to_owned());
-        }
         let sub_groups = observes_sub_groups(func);
-        if options.opt_disable && forced.is_none() && !sub_groups {
-            return Width::Scalar("optimization is disabled (-cl-opt-disable)".to_owned());
-        }
-        if forced.is_none() && !sub_groups && matches!(rows, RowLengths::Exactly(1)) {
-            return Width::Scalar("reqd_work_group_size has one work-item along x".to_owned());
-        }
-        let mut insts = 0;
-        for &block in func.layout.blocks() {
-            for &inst in func.layout.insts(block) {
-                insts += 1;
-                let op = func.dfg.inst(inst).op;
-                if op == Opcode::Call {
-                    return Width::Scalar("it calls functions, which are too large to be inlined".to_owned());
-                }
-                if how(op) == How::Foreign {
-                    return Width::Scalar(format!("the vectorizer does not support `{}`", op.info().name));
-                }
-            }
-        }
-        if insts > MAX_INSTS {
-            return Width::Scalar(format!("the kernel has {insts} instructions, more than the limit of {MAX_INSTS}"));
+        if let Some(reason) = why_one_lane(func, rows, (forced, sub_groups), options) {
+            return Width::Scalar(reason);
         }
         let Some(normal) = normalize::run(func) else {
             return Width::Scalar("the kernel has an irreducible loop".to_owned());
@@ -134,22 +158,8 @@ impl Width {
             (false, _) => 1,
         };
         let lanes = machine.usual_lanes(element_bits).max(least);
-        if let Some(read) = spin_loops::find_blocking_read(&normal, &normal.divergence(lanes, false)) {
-            let line = match read.loc.line {
-                0 => String::new(),
-                line => format!(" in line {line}"),
-            };
-            let name = read.op.info().name;
-            return Width::Scalar(format!(
-                "a spin loop waits for a value that another work-item writes (`{name}`{line})"
-            ));
-        }
-        if !sub_groups && let Some((targets, loc)) = widest_divergent_branch(&normal, &normal.divergence(lanes, false))
-        {
-            let line = if loc.line == 0 { String::new() } else { format!(" in line {}", loc.line) };
-            return Width::Scalar(format!(
-                "lanes diverge at a switch{line} with {targets} targets, more than the limit of {MAX_DIVERGENT_TARGETS}"
-            ));
+        if let Some(reason) = why_lanes_cannot(&normal, lanes, sub_groups) {
+            return Width::Scalar(reason);
         }
         let normal = outlined.unwrap_or(normal);
         if !sub_groups
@@ -478,6 +488,7 @@ pub(crate) fn lanes_if_faster(
 /// Whether packs of a kernel scatter less than the usual ones in the best case, which takes a fraction of the time of a choice.
 fn could_scatter_less(func: &Function, usual: PackCosts, machine: &Machine) -> bool {
     let Some(normal) = normalize::run(func) else { return false };
+    let normal = single_lane_regions::run(&normal, machine).unwrap_or(normal);
     let lanes = machine.usual_lanes(dominant_element_bits(&normal));
     let best = prepared(normal, lanes, machine);
     let costs = estimate(&best, &versioning::best_case(&best, lanes), lanes, machine);
