@@ -39,6 +39,7 @@ pub(super) fn compile(
         has_barrier: general.has_barrier,
         report: groups.report,
         costs: groups.costs,
+        has_other_backend: false,
     };
     if !needs.resources.packs_of_groups {
         let (width, runs) = (needs.resources.width, needs.report.accesses_runs());
@@ -52,6 +53,7 @@ pub(super) fn compile(
     let scalar = scalar && !needs.report.has_vectorized_loops();
     let scalar = scalar && (one_lane.is_some() || !spmd::has_long_vectors(&module.funcs[kernel.func], &machine));
     let backend = if scalar { backends.scalars } else { backends.packs };
+    needs.has_other_backend = scalar && backends.packs.name() != backends.scalars.name();
     let AcceptedStage::Legal(caps) = backend.accepted_stage() else {
         // The reference interpreter executes work-items one by one, in sub-groups of any size.
         let least = if spmd::observes_sub_groups(&module.funcs[kernel.func]) { spmd::LEAST_SUB_GROUP } else { 1 };
@@ -153,4 +155,6 @@ pub(super) struct KernelNeeds {
     pub(super) report: VectorizationReport,
     /// What its packs cost, if it has several dimensions.
     pub(super) costs: Option<PackCosts>,
+    /// Whether it has one lane, and the backend of packs could compile it as well.
+    pub(super) has_other_backend: bool,
 }

@@ -70,7 +70,9 @@ impl LaunchSources<'_> {
         if may_be_specialized(desc, options) && options.width.is_none() && deciding.instructions > 0 {
             deciding.rejected_lanes = needs.report.rejected_lanes;
             let lanes = needs.report.untried_lanes.iter().map(|&lanes| CodeVariant::Lanes(lanes));
-            deciding.alternatives = forms.transposed.map(|_| CodeVariant::AsGiven).into_iter().chain(lanes).collect();
+            let as_given = forms.transposed.map(|_| CodeVariant::AsGiven);
+            let backend = needs.has_other_backend.then_some(CodeVariant::PackBackend);
+            deciding.alternatives = as_given.into_iter().chain(lanes).chain(backend).collect();
         }
         let promoted = self.promoted.filter(|_| kernel.assumes_separate_args || !deciding.is_empty());
         let any = accesses.is_some() || promoted.is_some() || !deciding.is_empty() || forms.any();

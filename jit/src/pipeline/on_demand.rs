@@ -122,13 +122,16 @@ impl KernelSource {
     /// Compiles the kernel for the launches that `facts` describes.
     pub(super) fn compile(&self, facts: &LaunchFacts) -> Result<Specialization, BuildError> {
         guarded(PANIC, || {
-            let other_lanes = match facts.variant {
-                CodeVariant::Lanes(lanes) if self.options.width.is_none() => Some(lanes),
-                CodeVariant::Usual | CodeVariant::Lanes(_) | CodeVariant::AsGiven => None,
+            // What is requested is compiled by the backend of packs, also with one lane.
+            let (requested, rejects_packs) = match facts.variant {
+                CodeVariant::Lanes(1) => (None, self.options.width.is_none()),
+                CodeVariant::Lanes(lanes) => (Some(lanes), false),
+                CodeVariant::PackBackend => (Some(1), false),
+                CodeVariant::Usual | CodeVariant::AsGiven => (None, false),
             };
             let options = Options {
                 single_items: facts.form == LaunchForm::SingleItems,
-                width: self.options.width.or(other_lanes.filter(|&lanes| lanes > 1)),
+                width: self.options.width.or(requested),
                 ..self.options.clone()
             };
             let mut observer = StageObserver::new(&options, Instant::now());
@@ -171,7 +174,7 @@ impl KernelSource {
                 module.kernels[0] = spmd::transposed_items::kernel(&module.kernels[0], exchange);
             }
             // If the sub-group size matters, the options already require one.
-            let one_lane = (other_lanes == Some(1)).then_some("launches that repeat are tried with one lane");
+            let one_lane = rejects_packs.then_some("launches that repeat are tried with one lane");
             let head = KernelRequest { name: &self.name, sub_group_size: None, one_lane };
             let compiled = compile_kernels(&mut observer, &Arc::new(module), &[head], &self.data, &options)?;
             let (Some(needs), Some(&entry)) = (compiled.needs.first(), compiled.entries.first()) else {

@@ -57,6 +57,8 @@ pub enum CodeVariant {
     Lanes(u32),
     /// The dimensions are not exchanged.
     AsGiven,
+    /// It has one lane, too, but is compiled by the backend that compiles packs.
+    PackBackend,
 }
 
 impl LaunchFacts {
@@ -350,7 +352,7 @@ impl Specializations {
         let usual = self.form_with(launch, CodeVariant::Usual);
         match variant {
             CodeVariant::Usual => false,
-            CodeVariant::Lanes(_) => true,
+            CodeVariant::Lanes(_) | CodeVariant::PackBackend => true,
             // Rows of one work-item are columns in any case.
             CodeVariant::AsGiven => matches!(usual, LaunchForm::Transposed(_)) && launch.local_size[0] >= SHORT_ROW,
         }
@@ -363,7 +365,7 @@ impl Specializations {
         match variant {
             CodeVariant::Usual => self.form(local, num_groups),
             // Other forms are for packs.
-            CodeVariant::Lanes(1) | CodeVariant::AsGiven => LaunchForm::AsGiven,
+            CodeVariant::Lanes(1) | CodeVariant::AsGiven | CodeVariant::PackBackend => LaunchForm::AsGiven,
             CodeVariant::Lanes(_)
                 if self.by_groups != PacksOfGroups::Never && local == [1; 3] && num_groups[0] >= LEAST_GROUPS =>
             {
