@@ -43,8 +43,8 @@ pub struct Options {
     pub parallel: Parallel,
 }
 
-/// What does pieces of work at the same time; by default, the calling thread does one after the other. The result of a build does not
-/// depend on it.
+/// What does pieces of work at the same time; by default, the calling thread does one after the other. The result of a build
+/// does not depend on it.
 #[derive(Clone, Copy)]
 pub struct Parallel(
     /// Does the work for all numbers below the first argument, each once, and returns when all of it is done.

@@ -145,8 +145,8 @@ pub fn run<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Does `work` for the numbers below `count`, each once: on the calling thread and, while there is room, on threads of ours. Returns
-/// when all of it is done.
+/// Does `work` for the numbers below `count`, each once: on the calling thread and, while there is room, on threads of ours.
+/// Returns when all of it is done.
 pub fn for_each(count: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let work_on = || {

@@ -1,5 +1,5 @@
-//! Regions that one work-item of a group executes alone, such as the sum by item 0: conditions that hold for one item at most, loops,
-//! values that others have as well, private arrays, and leaders that change.
+//! Regions that one work-item of a group executes alone, such as the sum by item 0: conditions that hold for one item at most,
+//! loops, values that others have as well, private arrays, and leaders that change.
 
 use clift_tests::kernel::{Case, Launch};
 use clift_tests::values::spread;

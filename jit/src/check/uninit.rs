@@ -8,7 +8,8 @@
 //! Values that are only copied (also as parts of vectors) keep their shadow, because a copy of a structure or vector may copy what
 //! has not been initialized. The operations on whole vectors give vectors with shadows. Any other use is tested.
 //!
-//! Where the lifetime of a variable begins ([`lifetimes`]), as in each iteration of a loop that declares it, it is uninitialized again.
+//! Where the lifetime of a variable begins ([`lifetimes`]), as in each iteration of a loop that declares it, it is
+//! uninitialized again.
 //!
 //! Variables whose address goes where its uses are not seen are left alone, and so is memory that several kernels share.
 

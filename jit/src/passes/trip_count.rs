@@ -167,7 +167,8 @@ pub(super) fn of_nest(
     Some(run.iterations)
 }
 
-/// The header parameters of loops on which conditions depend, through parameters of the same loops and at most [`MAX_DECIDING`] values.
+/// The header parameters of loops on which conditions depend, through parameters of the same loops and at most [`MAX_DECIDING`]
+/// values.
 fn deciding_params(func: &Function, cfg: &Cfg, headers: &[Block], conditions: Vec<Value>) -> FxHashSet<Value> {
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut params: FxHashSet<Value> = FxHashSet::default();

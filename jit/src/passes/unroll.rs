@@ -15,8 +15,8 @@
 //! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
 //! small arrays, also through a table in a constant variable. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
 //!
-//! A nest of loops over neighbours computes weights, distances or directions from all of its counters. Its outer loop is unrolled first, too,
-//! if that folds most of the nest: with one of the counters alone, little folds.
+//! A nest of loops over neighbours computes weights, distances or directions from all of its counters. Its outer loop is
+//! unrolled first, too, if that folds most of the nest: with one of the counters alone, little folds.
 //!
 //! Otherwise inner loops come first. A kernel grows by at most [`MAX_GROWTH`] instructions.
 //!

@@ -17,8 +17,8 @@ pub(super) struct Backends {
 }
 
 impl Backends {
-    /// Selects the backends by the options. Cranelift's scalar code is better than that of the x86 backend for most kernels; launches
-    /// that repeat try the other one.
+    /// Selects the backends by the options. Cranelift's scalar code is better than that of the x86 backend for most kernels;
+    /// launches that repeat try the other one.
     pub(super) fn choose(options: &Options) -> Result<Backends, BuildError> {
         let both = |backend| Backends { packs: backend, scalars: backend };
         Ok(match options.backend {

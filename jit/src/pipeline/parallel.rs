@@ -17,8 +17,8 @@ pub(super) fn insts(module: &Module) -> usize {
     insts.sum()
 }
 
-/// Applies `work` to one item for each of some kernels with so many instructions in all. The results are in order, and the first error
-/// in order is the result.
+/// Applies `work` to one item for each of some kernels with so many instructions in all. The results are in order, and the
+/// first error in order is the result.
 pub(super) fn map<T: Send, R: Send>(
     items: Vec<T>,
     insts: usize,

@@ -465,7 +465,8 @@ fn large_module() -> Module {
     parse(&source)
 }
 
-/// Kernels that are compiled at the same time have the code, and the lines of the log, of those that are compiled one after the other.
+/// Kernels that are compiled at the same time have the code, and the lines of the log, of those that are compiled one after the
+/// other.
 #[test]
 fn parallel_builds_give_the_same() {
     static THREADS: AtomicUsize = AtomicUsize::new(0);

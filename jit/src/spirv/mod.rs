@@ -257,7 +257,8 @@ struct FunctionNumbers {
 }
 
 impl FunctionNumbers {
-    /// Numbers kernels first, then the functions that are called. A function that is one entry point and nothing else is that kernel.
+    /// Numbers kernels first, then the functions that are called. A function that is one entry point and nothing else is that
+    /// kernel.
     fn assign(entries: &[(Symbol, EntryPoint)], graph: &CallGraph) -> FunctionNumbers {
         let mut numbers =
             FunctionNumbers { plans: PrimaryMap::new(), kernels: Vec::new(), funcs: FxHashMap::default() };

@@ -102,8 +102,8 @@ pub(super) enum Steps {
     Spread,
 }
 
-/// Whether the work-items for which a condition has the value `holds` are those of a step of a reduction, of which each has half as
-/// many as the one before: `lid < s` and `lid % (2 * s) == 0` where s changes in a loop around.
+/// Whether the work-items for which a condition has the value `holds` are those of a step of a reduction, of which each has
+/// half as many as the one before: `lid < s` and `lid % (2 * s) == 0` where s changes in a loop around.
 pub(super) fn reduction_steps(
     normal: &NormalForm,
     divergence: &Divergence,

@@ -84,8 +84,8 @@ fn widest_divergent_branch(normal: &NormalForm, divergence: &Divergence) -> Opti
     (targets > MAX_DIVERGENT_TARGETS).then(|| (targets, func.locs[terminator]))
 }
 
-/// Why a kernel has one lane before anything is known of its accesses and branches: what the options say, or what the vectorizer does not
-/// support.
+/// Why a kernel has one lane before anything is known of its accesses and branches: what the options say, or what the
+/// vectorizer does not support.
 fn why_one_lane(
     func: &Function,
     rows: RowLengths,

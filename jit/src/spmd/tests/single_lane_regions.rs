@@ -7,8 +7,8 @@ use super::harness::make_all;
 use crate::Options;
 use crate::spmd::workgroup::regions::Growth;
 
-/// A kernel in which the lanes for which `condition` holds (v20, of the local id v1) add up eight elements of an array, in a loop that
-/// begins with a value of their own.
+/// A kernel in which the lanes for which `condition` holds (v20, of the local id v1) add up eight elements of an array, in a
+/// loop that begins with a value of their own.
 fn summing(condition: &str) -> String {
     format!(
         "    v10: i64 = local_id 0

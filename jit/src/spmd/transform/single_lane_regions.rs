@@ -8,9 +8,9 @@
 //!
 //! A condition such as `get_local_id(0) == 0` holds for one lane at most, and what it guards is serial: the sums of a block, the
 //! copy of a list, the head of a queue. As code of a pack it would be masked instructions with one active lane. So the region
-//! becomes a function of its own, which the pack calls for its active lane ([`inline`] puts it back as scalar code once the rest of
-//! the kernel has become the code of a pack). There it is optimized like a kernel with one lane: iterations of its loops become
-//! lanes.
+//! becomes a function of its own, which the pack calls for its active lane ([`inline`] puts it back as scalar code once the
+//! rest of the kernel has become the code of a pack). There it is optimized like a kernel with one lane: iterations of its
+//! loops become lanes.
 //!
 //! A region is all that one target of the branch dominates, up to the one block where it ends. Only regions with loops, and long
 //! ones, are worth it. Deliberately not here: regions in which work-items meet or exchange values, and those that use private
@@ -318,8 +318,8 @@ impl Outliner<'_> {
         }
     }
 
-    /// What stands for a value from outside: leaves and addresses are copied, so that what they point to stays known, and all others
-    /// are operands of the call.
+    /// What stands for a value from outside: leaves and addresses are copied, so that what they point to stays known, and all
+    /// others are operands of the call.
     fn operand(&mut self, value: Value) -> Value {
         if let Some(known) = self.cloner.value(value) {
             return known;
