@@ -8,7 +8,7 @@
 //!
 //! A condition such as `get_local_id(0) == 0` holds for one lane at most, and what it guards is serial: the sums of a block, the
 //! copy of a list, the head of a queue. As code of a pack it would be masked instructions with one active lane. So the region
-//! becomes a function of its own, which the pack calls for its active lane ([`inline`] puts it back as scalar code once the
+//! becomes a function of its own, which the pack calls for its active lane ([`mod@inline`] puts it back as scalar code once the
 //! rest of the kernel has become the code of a pack). There it is optimized like a kernel with one lane: iterations of its
 //! loops become lanes.
 //!
