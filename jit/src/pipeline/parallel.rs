@@ -25,7 +25,8 @@ pub(super) fn map<T: Send, R: Send>(
     options: &Options,
     work: impl Fn(T) -> Result<R, BuildError> + Sync,
 ) -> Result<Vec<R>, BuildError> {
-    if items.len() < 2 || insts < LEAST_INSTS {
+    // Together, they may take as much memory as one kernel may.
+    if items.len() < 2 || insts < LEAST_INSTS || insts > options.most_insts() {
         return items.into_iter().map(work).collect();
     }
     let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
