@@ -1,9 +1,10 @@
 //! Guards against work-items that have nothing to do, as in `if (get_global_id(0) < n)`, and before loops without iterations: nearly
 //! all work-items pass them.
 //!
-//! A guard of a kernel compares a global id, or what has been computed from it by additions, multiplications and conversions, with something that
-//! all lanes share, outside of loops; one of its targets is where its paths meet. Comparisons of local ids are not guards: in
-//! each step of a reduction, half of the work-items are left. A guard of a loop branches to where the loop begins, and around it.
+//! A guard of a kernel compares a global id, or what has been computed from it by additions, multiplications and conversions, with
+//! something that all lanes share, outside of loops; one of its targets is where its paths meet. Comparisons of local ids are not
+//! guards: in each step of a reduction, half of the work-items are left. A guard of a loop branches to where the loop begins, and
+//! around it.
 
 use clift_kir::analysis::DomTree;
 use clift_kir::ops::QueryOp;
@@ -37,7 +38,7 @@ pub(super) fn guards(normal: &NormalForm, divergence: &Divergence) -> FxHashMap<
         }
         let away = around_loop(normal, at).or_else(|| {
             let outside = loops.innermost(at).is_none();
-            let tests = outside && is_border_test(func, divergence, data.args[0], MAX_DEPTH);
+            let tests = outside && is_guard(func, divergence, data.args[0]);
             tests.then(|| where_paths_meet(normal, post.get_or_insert_with(|| DomTree::post(cfg)), at)).flatten()
         });
         guards.extend(away.map(|away| (at, away)));
@@ -76,17 +77,26 @@ fn where_paths_meet(normal: &NormalForm, post: &DomTree, at: Block) -> Option<Bl
 
 /// Whether a condition is that of a guard: combines comparisons of global ids with what lanes share.
 pub(crate) fn is_guard(func: &Function, divergence: &Divergence, condition: Value) -> bool {
-    is_border_test(func, divergence, condition, MAX_DEPTH)
+    is_border_test(func, &|value| divergence.shape(value).is_uniform(Scope::Pack), condition, MAX_DEPTH)
 }
 
-/// As [`is_guard`], so many instructions deep.
-fn is_border_test(func: &Function, divergence: &Divergence, condition: Value, depth: u32) -> bool {
+/// Whether a condition may be that of a guard: whether it is depends on what lanes share.
+pub(crate) fn may_be_guard(func: &Function, condition: Value) -> bool {
+    is_border_test(func, &|_| true, condition, MAX_DEPTH)
+}
+
+/// As [`is_guard`], so many instructions deep, and with the values that lanes share.
+fn is_border_test(func: &Function, shared: &impl Fn(Value) -> bool, condition: Value, depth: u32) -> bool {
     let Some(inst) = func.dfg.def_inst(condition).filter(|_| depth > 0) else { return false };
     let data = func.dfg.inst(inst);
-    let shared = |value: Value| divergence.shape(value).is_uniform(Scope::Pack);
     if matches!(data.op, Opcode::And | Opcode::Or | Opcode::Not) {
-        let is_test = |&arg: &Value| shared(arg) || is_border_test(func, divergence, arg, depth - 1);
-        return data.args.iter().all(is_test);
+        let mut any = false;
+        let all = data.args.iter().all(|&arg| {
+            let tests = is_border_test(func, shared, arg, depth - 1);
+            any |= tests;
+            tests || shared(arg)
+        });
+        return any && all;
     }
     let orders = data.op == Opcode::Icmp && !matches!(data.imm, Imm::IntCond(IntCond::Eq | IntCond::Ne));
     let [a, b] = *data.args.as_slice() else { return false };

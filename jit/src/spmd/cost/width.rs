@@ -148,7 +148,9 @@ impl Width {
         let outlines = options.checks.is_empty() && !options.opt_disable;
         let outlined = if outlines { single_lane_regions::run(&normal, machine) } else { None };
         if let Some(lanes) = forced {
-            let chosen = WidthCandidate::new(outlined.unwrap_or(normal), lanes, machine);
+            let normal = outlined.unwrap_or(normal);
+            let normal = if lanes > 1 { sink_under_guards::run(normal, lanes) } else { normal };
+            let chosen = WidthCandidate::new(normal, lanes, machine);
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new), false);
         }
         let element_bits = dominant_element_bits(outlined.as_ref().unwrap_or(&normal));
@@ -161,7 +163,7 @@ impl Width {
         if let Some(reason) = why_lanes_cannot(&normal, lanes, sub_groups) {
             return Width::Scalar(reason);
         }
-        let normal = outlined.unwrap_or(normal);
+        let normal = sink_under_guards::run(outlined.unwrap_or(normal), lanes);
         if !sub_groups
             && let Some(bits) = long_vectors(&normal.func, machine)
             && register_pressure::estimate(&normal, &normal.divergence(lanes, true), lanes, machine)
@@ -281,13 +283,7 @@ struct WidthCandidate<'a> {
 }
 
 /// A kernel prepared for any rows.
-fn prepared(mut normal: NormalForm, lanes: u32, machine: &Machine) -> NormalForm {
-    if lanes > 1 {
-        if let Some(hoisted) = sink_under_guards::hoist_guards(&normal, lanes) {
-            normal = hoisted;
-        }
-        sink_under_guards::run(&mut normal, lanes);
-    }
+fn prepared(normal: NormalForm, lanes: u32, machine: &Machine) -> NormalForm {
     let mut prepared = row_loops::run(&normal, lanes, machine.register_bits).unwrap_or(normal);
     record_access::run(&mut prepared, lanes);
     index_widening::run(&mut prepared, lanes);

@@ -29,7 +29,7 @@ use super::normalize::{self, NormalForm};
 use crate::passes::memory::{Escapes, Place, Write, plain_access};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
-use crate::spmd::cost::guards::is_guard;
+use crate::spmd::cost::guards;
 
 /// The fewest instructions that are worth it.
 const WORTHWHILE: usize = 8;
@@ -39,23 +39,54 @@ const MAX_GUARDS: usize = 16;
 /// The most instructions between a global id and the condition of a guard.
 const MAX_CONDITION: u32 = 12;
 
-/// Moves guards before what only work-items behind them need. `None` if nothing changes.
-pub(crate) fn hoist_guards(normal: &NormalForm, lanes: u32) -> Option<NormalForm> {
-    if insts(normal) > MAX_INSTS || !normal.several.is_empty() {
-        return None;
+/// Moves guards before what only work-items behind them need, and instructions behind guards.
+///
+/// Guards differ little between numbers of lanes, so that one number stands for all that are tried.
+pub(crate) fn run(normal: NormalForm, lanes: u32) -> NormalForm {
+    // Most kernels without a border have no such branch at all.
+    if insts(&normal) > MAX_INSTS || possible_guards(&normal).next().is_none() {
+        return normal;
     }
-    let mut hoisted: Option<NormalForm> = None;
+    let mut normal = hoist_guards(normal, lanes);
+    sink_insts(&mut normal, lanes);
+    normal
+}
+
+/// Moves guards before what only work-items behind them need.
+fn hoist_guards(mut normal: NormalForm, lanes: u32) -> NormalForm {
+    if !normal.several.is_empty() {
+        return normal;
+    }
     for _ in 0..MAX_GUARDS {
-        let normal = hoisted.as_ref().unwrap_or(normal);
+        let mut lower = possible_guards(&normal).filter(|&(at, _)| has_room_above(&normal, at)).peekable();
+        if lower.peek().is_none() {
+            break;
+        }
         let divergence = normal.divergence(lanes, true);
         let post = DomTree::post(&normal.cfg);
         let users = Users::new(&normal.func, normal.func.layout.blocks());
-        let edges = || normal.cfg.rpo().iter().flat_map(|&at| normal.cfg.succs(at).iter().map(move |&to| (at, to)));
-        let mut guards = edges().filter(|&(at, to)| is_guarded(normal, &divergence, at, to));
-        let Some(func) = guards.find_map(|(at, to)| Hoisting::new(normal, &post, &users, at, to)?.run()) else { break };
-        hoisted = Some(normalize::run_owned(func)?.with_regions(normal.single_lane.clone()));
+        let mut guards = lower.filter(|&(at, _)| tests_border(&normal, &divergence, at));
+        let Some(func) = guards.find_map(|(at, to)| Hoisting::new(&normal, &post, &users, at, to)?.run()) else {
+            break;
+        };
+        drop(guards);
+        let Some(hoisted) = normalize::run_owned(func) else { break };
+        normal = hoisted.with_regions(normal.single_lane);
     }
-    hoisted
+    normal
+}
+
+/// Whether a block between the entry and a guard, in its loop, may be where the guard goes.
+fn has_room_above(normal: &NormalForm, guard: Block) -> bool {
+    let NormalForm { func, dom, loops, cfg, .. } = normal;
+    let mut above = dom.parent(guard);
+    while let Some(at) = above.filter(|&at| Some(at) != func.layout.entry()) {
+        if cfg.succs(at).len() > 1 && loops.innermost(at) == loops.innermost(guard) {
+            return true;
+        }
+        above = dom.parent(at);
+    }
+    false
 }
 
 fn insts(normal: &NormalForm) -> usize {
@@ -207,21 +238,17 @@ fn blocks_between(cfg: &Cfg, above: Block, last: Block) -> EntitySet<Block> {
 }
 
 /// Moves instructions that only work-items behind guards need.
-pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
-    if insts(normal) > MAX_INSTS {
+fn sink_insts(normal: &mut NormalForm, lanes: u32) {
+    let divergence = normal.divergence(lanes, true);
+    let is_one = |&(at, _): &(Block, Block)| tests_border(normal, &divergence, at) && has_enough_above(normal, at);
+    let guards: Vec<(Block, Block)> = possible_guards(normal).filter(is_one).take(MAX_GUARDS).collect();
+    if guards.is_empty() {
         return;
     }
-    let divergence = normal.divergence(lanes, true);
-    let guards: Vec<(Block, Block)> = normal
-        .cfg
-        .rpo()
-        .iter()
-        .flat_map(|&at| normal.cfg.succs(at).iter().map(move |&to| (at, to)))
-        .filter(|&(at, to)| is_guarded(normal, &divergence, at, to))
-        .take(MAX_GUARDS)
-        .collect();
+    let users = Users::new(&normal.func, normal.func.layout.blocks());
+    let escapes = Escapes::new(&normal.func);
     for (at, to) in guards {
-        let moved = Sinking::new(normal, &divergence, at, to).moved();
+        let moved = Sinking { normal, divergence: &divergence, users: &users, escapes: &escapes, at, to }.moved();
         if moved.len() < WORTHWHILE {
             continue;
         }
@@ -233,34 +260,58 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
     }
 }
 
-/// Whether a target of a branch is behind a guard, and nowhere else.
-fn is_guarded(normal: &NormalForm, divergence: &Divergence, at: Block, to: Block) -> bool {
+/// Whether the blocks from which code may move behind a guard have enough of it.
+fn has_enough_above(normal: &NormalForm, guard: Block) -> bool {
+    let NormalForm { func, dom, loops, .. } = normal;
+    let mut insts = 0;
+    let mut above = Some(guard);
+    while let Some(at) = above.filter(|&at| loops.innermost(at) == loops.innermost(guard)) {
+        insts += func.layout.insts(at).len() - 1;
+        if insts >= WORTHWHILE {
+            return true;
+        }
+        above = dom.parent(at);
+    }
+    false
+}
+
+/// The edges to blocks that are behind branches and nowhere else, if the branches may be guards: if lanes share what they must.
+fn possible_guards(normal: &NormalForm) -> impl Iterator<Item = (Block, Block)> {
     let NormalForm { func, cfg, loops, .. } = normal;
-    let condition = func.layout.terminator(at).map(|last| func.dfg.inst(last)).filter(|data| data.op == Opcode::Branch);
-    matches!(*cfg.preds(to), [_])
-        && loops.innermost(at) == loops.innermost(to)
-        && loops.innermost(to).is_none_or(|id| loops.get(id).header != to)
-        && !func.layout.is_cold(to)
-        && condition.is_some_and(|data| is_guard(func, divergence, data.args[0]))
+    let is_guard = move |at: Block| condition(func, at).is_some_and(|tested| guards::may_be_guard(func, tested));
+    let is_behind = move |at: Block, to: Block| {
+        matches!(*cfg.preds(to), [_])
+            && loops.innermost(at) == loops.innermost(to)
+            && loops.innermost(to).is_none_or(|id| loops.get(id).header != to)
+            && !func.layout.is_cold(to)
+    };
+    let branches = cfg.rpo().iter().copied().filter(move |&at| is_guard(at));
+    branches
+        .flat_map(move |at| cfg.succs(at).iter().map(move |&to| (at, to)).filter(move |&(at, to)| is_behind(at, to)))
+}
+
+/// Whether a branch is a guard.
+fn tests_border(normal: &NormalForm, divergence: &Divergence, at: Block) -> bool {
+    condition(&normal.func, at).is_some_and(|tested| guards::is_guard(&normal.func, divergence, tested))
+}
+
+/// The condition of the branch at the end of a block.
+fn condition(func: &Function, at: Block) -> Option<Value> {
+    let last = func.dfg.inst(func.layout.terminator(at)?);
+    (last.op == Opcode::Branch).then(|| last.args[0])
 }
 
 /// What may move behind one guard.
 struct Sinking<'a> {
     normal: &'a NormalForm,
     divergence: &'a Divergence,
-    users: Users,
-    escapes: Escapes,
+    users: &'a Users,
+    escapes: &'a Escapes,
     at: Block,
     to: Block,
 }
 
 impl Sinking<'_> {
-    fn new<'a>(normal: &'a NormalForm, divergence: &'a Divergence, at: Block, to: Block) -> Sinking<'a> {
-        let func = &normal.func;
-        let users = Users::new(func, func.layout.blocks());
-        Sinking { normal, divergence, users, escapes: Escapes::new(func), at, to }
-    }
-
     /// The instructions that move, those that use others before these.
     fn moved(&self) -> Vec<Inst> {
         let NormalForm { func, dom, loops, .. } = self.normal;
@@ -318,7 +369,7 @@ impl Sinking<'_> {
                 let place = Place::of_access(func, pointer, &mem, ty);
                 data.op == Opcode::Load
                     && !mem.volatile
-                    && !writes.iter().any(|write| write.may_change(&place, &self.escapes))
+                    && !writes.iter().any(|write| write.may_change(&place, self.escapes))
             }),
             Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => false,
         };
