@@ -23,6 +23,7 @@ mod launch;
 mod leaders;
 mod locks;
 mod memory;
+mod partial_records;
 mod private_arrays;
 mod private_pointers;
 mod relatives;
@@ -84,6 +85,7 @@ fn main() {
         leaders::cases(),
         locks::cases(),
         memory::cases(),
+        partial_records::cases(),
         private_arrays::cases(),
         private_pointers::cases(),
         relatives::cases(),

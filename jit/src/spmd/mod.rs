@@ -209,7 +209,7 @@ fn make(
         Width::Unprofitable(reason, lanes, normal, close) => {
             let mut report = VectorizationReport::scalar(reason);
             if options.reports_vectorization() {
-                let (_, packs) = widen::run(&normal, &normal.divergence(lanes, true), lanes, false);
+                let (_, packs) = widen::run(&normal, &normal.divergence(lanes, true), lanes, false, machine);
                 report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
             }
             report.rejected_lanes = close.then_some(lanes);
@@ -332,7 +332,7 @@ impl Maker<'_> {
     ) -> Result<(GroupFunction, VectorizationReport), BuildError> {
         let whole = rows == Rows::Whole;
         let divergence = normal.divergence(lanes, whole);
-        let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole);
+        let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole, self.machine);
         let vectorizer = Vectorizer { globals: &self.module.globals, options: self.options, machine: self.machine };
         let mut verified = verified(self.module);
         single_lane_regions::inline(&mut widened, &normal.single_lane, Some(vectorizer));

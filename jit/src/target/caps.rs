@@ -78,7 +78,10 @@ impl VectorCaps {
             return Machine::COMMON;
         }
         let gathers = self.scattered.gathers && (self.native)(Opcode::Gather, &Imm::None, Elem::I32, Elem::I32);
-        Machine { register_bits: self.register_bits, registers: self.registers, gathers }
+        let masks_stores = |&elem: &Elem| (self.native)(Opcode::MaskedStore, &Imm::None, elem, elem);
+        let masked_store_bits =
+            [Elem::I8, Elem::I16, Elem::I32].iter().find(|elem| masks_stores(elem)).map(|elem| elem.bits());
+        Machine { register_bits: self.register_bits, registers: self.registers, gathers, masked_store_bits }
     }
 
     /// Lanes of the parts that a value is split into: as many as a register has, fewer if the value has fewer (rounded up to a

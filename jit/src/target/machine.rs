@@ -9,11 +9,13 @@ pub struct Machine {
     pub registers: u32,
     /// Whether a gather is faster than a load for each lane.
     pub gathers: bool,
+    /// Bits of the shortest elements of which a store takes a mask of lanes; `None` if masked stores are lane by lane.
+    pub masked_store_bits: Option<u32>,
 }
 
 impl Machine {
     /// Registers of 128 bits, as every machine has them.
-    pub const COMMON: Machine = Machine { register_bits: 128, registers: 16, gathers: false };
+    pub const COMMON: Machine = Machine { register_bits: 128, registers: 16, gathers: false, masked_store_bits: None };
 
     /// Instructions on vectors that begin in one cycle: of the longest ones fewer.
     pub(crate) fn ports(&self) -> f64 {
@@ -23,6 +25,11 @@ impl Machine {
     /// The most bytes of a constant table that stays in registers, in which packs look up elements by permutations.
     pub(crate) fn table_bytes(&self) -> u32 {
         if self.register_bits >= 512 { MAX_TABLE_REGISTERS * self.register_bits / 8 } else { 0 }
+    }
+
+    /// Whether a store of elements of so many bits takes a mask of lanes.
+    pub(crate) fn masks_stores(&self, bits: u32) -> bool {
+        self.masked_store_bits.is_some_and(|least| bits >= least)
     }
 
     /// Whether a pack has room for more lanes where elements of 8 or 16 bits are accessed.

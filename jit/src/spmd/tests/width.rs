@@ -13,7 +13,7 @@ use crate::target::machine::Machine;
 fn choose(module: &str) -> Width {
     let module = text::parse_module(module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
-    let machine = Machine { register_bits: 512, registers: 32, gathers: false };
+    let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
     Width::choose(&module.funcs[kernel.func], RowLengths::of(kernel), &Options::default(), &machine)
 }
 
@@ -140,7 +140,7 @@ kernel f0 args 24
 fn transposed_lanes(module: &str, exchange: Exchange) -> Option<u32> {
     let module = text::parse_module(module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
-    let machine = Machine { register_bits: 512, registers: 32, gathers: false };
+    let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
     let (func, options) = (&module.funcs[kernel.func], Options::default());
     let usual = crate::spmd::group_functions(&module, kernel, &options, &machine).unwrap().costs?;
     crate::spmd::gains_from_transposition(func, kernel, usual, exchange, &options, &machine).map(|how| how.lanes)
@@ -529,7 +529,7 @@ kernel f0 args 8
 "#,
     );
     let module = module.unwrap_or_else(|e| panic!("{e}"));
-    let machine = Machine { register_bits: 512, registers: 32, gathers: false };
+    let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
     let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine).unwrap();
     assert_eq!(made.report.width, 32, "{}", made.report);
 }
@@ -553,7 +553,7 @@ kernel f0 args 8
     );
     let module = module.unwrap_or_else(|e| panic!("{e}"));
     let lanes = |register_bits| {
-        let machine = Machine { register_bits, registers: 16, gathers: false };
+        let machine = Machine { register_bits, registers: 16, gathers: false, masked_store_bits: None };
         let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine);
         made.unwrap().report.width
     };

@@ -273,6 +273,10 @@ impl FieldRecord {
             Some(stride) => record_step_at_once(stride, accessed(func, first).lane(), lanes).is_some(),
             None => divergence.has_known_distances(pointer),
         };
+        if near && dense && group.op == Opcode::Store && fields.len() >= least {
+            // Without the gaps, that is: these are stored at once, under a mask, or in pieces.
+            return whole.and_then(|_| FieldRecord::of(func, fields)).into_iter().collect();
+        }
         if near || !apart {
             return Vec::new();
         }

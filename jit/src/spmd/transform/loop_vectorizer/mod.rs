@@ -159,7 +159,7 @@ fn run_on(
                 continue;
             }
         };
-        let Some((func, header)) = splice::run(&normal, &chosen) else { continue };
+        let Some((func, header)) = splice::run(&normal, &chosen, machine) else { continue };
         let counted = &chosen.kernel.counted;
         outcomes.push((loc(counted.id), LoopOutcome::Vectorized(chosen.lanes)));
         several.insert(header, Several { iterations: chosen.lanes, rest: counted.header, at_most: None });

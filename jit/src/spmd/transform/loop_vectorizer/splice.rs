@@ -23,12 +23,13 @@ use crate::passes::loop_form::args_of_edge;
 use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::single_lane_regions;
 use crate::spmd::vectorize::widen;
+use crate::target::machine::Machine;
 
 /// Vectorizes a loop. Returns the kernel, and the header of the loop over packs.
-pub(super) fn run(normal: &NormalForm, chosen: &Chosen) -> Option<(Function, Block)> {
+pub(super) fn run(normal: &NormalForm, chosen: &Chosen, machine: &Machine) -> Option<(Function, Block)> {
     let &Chosen { ref kernel, lanes, ref whole, ref tail, .. } = chosen;
     let pack = |normal: &NormalForm, tail: bool| {
-        let (mut pack, _) = widen::run(normal, &normal.divergence(lanes, !tail), lanes, tail);
+        let (mut pack, _) = widen::run(normal, &normal.divergence(lanes, !tail), lanes, tail, machine);
         single_lane_regions::inline(&mut pack, &normal.single_lane, None);
         let known = pack.layout.blocks().iter().all(|&block| asks_only_for_iterations(&pack, block));
         (known && pack.slots.is_empty()).then_some(pack)

@@ -505,6 +505,9 @@ impl Widener<'_> {
                     },
                 );
             }
+            Pattern::Records(records) if self.stores_beside_gaps(records, ty, mem) => {
+                self.store_beside_gaps(records, value, element, mask)
+            }
             Pattern::Records(records)
                 if !ty.is_vector() && self.can_store_window(&records.window(self.width), pointer, mask) =>
             {

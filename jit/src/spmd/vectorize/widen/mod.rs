@@ -43,6 +43,7 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::report::VectorizationReport;
 use crate::spmd::transform::normalize::NormalForm;
 use crate::spmd::transform::private_arrays::Interleaved;
+use crate::target::machine::Machine;
 pub(crate) use flat::lanewise_throughout;
 use forms::{Packs, WideForm};
 pub(crate) use memory::{overlapping_pieces, record_step, record_step_at_once};
@@ -54,6 +55,7 @@ pub(crate) fn run(
     divergence: &Divergence,
     width: u32,
     tail: bool,
+    machine: &Machine,
 ) -> (Function, VectorizationReport) {
     let plan = LinearizationPlan::new(normal, divergence);
     let masks = Masks::new(normal, divergence, &plan);
@@ -68,6 +70,7 @@ pub(crate) fn run(
     let entry = out.append_block();
     let interleaved = Interleaved::new(&normal.func, &plan.order, divergence);
     let mut widener = Widener {
+        machine,
         normal,
         func: &normal.func,
         divergence,
@@ -116,6 +119,7 @@ pub(crate) fn run(
 type Mask = Option<Value>;
 
 struct Widener<'a> {
+    machine: &'a Machine,
     normal: &'a NormalForm,
     func: &'a Function,
     divergence: &'a Divergence,

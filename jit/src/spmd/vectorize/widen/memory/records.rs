@@ -284,6 +284,48 @@ impl Widener<'_> {
         self.store_interleaved_records(records, whole, element, mask);
     }
 
+    /// Whether the first elements of records, but not all of them, are stored at once: under a mask that leaves the gaps alone.
+    pub(super) fn stores_beside_gaps(&self, records: Records, ty: Type, mem: MemInfo) -> bool {
+        let Records { step, reversed, .. } = records;
+        step > ty.lanes() && !reversed && !mem.volatile && !ty.is_bool() && self.machine.masks_stores(ty.elem.bits())
+    }
+
+    /// Stores the first elements of records.
+    pub(super) fn store_beside_gaps(&mut self, records: Records, value: Value, element: MemInfo, mask: Mask) {
+        let packs = self.packs(value);
+        let elem = self.out.dfg.ty(packs[0]).elem;
+        if !self.is_in_halves(records) {
+            return self.store_packs_beside_gaps(records, &packs, element, mask);
+        }
+        let halves = [0, 1].map(|number| packs.iter().map(|&pack| self.half(pack, number)).collect::<Packs>());
+        self.for_halves(records, elem, mask, |this, number, records, mask| {
+            this.store_packs_beside_gaps(records, &halves[number], element, mask);
+        });
+    }
+
+    fn store_packs_beside_gaps(&mut self, records: Records, packs: &[Value], element: MemInfo, mask: Mask) {
+        let Records { start, step, .. } = records;
+        let stored = packs.len() as u32;
+        let count = step * (self.width - 1) + stored;
+        let whole = if let &[only] = packs {
+            let lanes: SmallVec<[u8; 64]> = (0..count).map(|i| (i / step) as u8).collect();
+            self.at().shuffle(only, only, &lanes)
+        } else {
+            let ty = self.out.dfg.ty(packs[0]);
+            let mut all = Packs::from_slice(packs);
+            for _ in stored..step {
+                let gap = self.at().undef(ty);
+                all.push(gap);
+            }
+            let whole = self.interleave(&all);
+            let lanes: SmallVec<[u8; 64]> = (0..count).map(|i| i as u8).collect();
+            self.at().shuffle(whole, whole, &lanes)
+        };
+        let mask = self.mask_or_all(mask);
+        let mask = self.spread_mask(mask, step, stored, count);
+        self.at().inst(Opcode::MaskedStore, &[start, whole, mask], Imm::Mem(element), &[]);
+    }
+
     fn store_interleaved_records(&mut self, records: Records, whole: Value, element: MemInfo, mask: Mask) {
         let Records { start, step, .. } = records;
         let lanes = mask.map(|mask| self.spread_mask(mask, step, step, step * self.width));
