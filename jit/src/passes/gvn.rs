@@ -1,6 +1,7 @@
 //! Global value numbering: an instruction that computes the same as a dominating one is replaced by it. This covers pure ops and
-//! loads of memory that does not change. It also covers loads from addresses whose content is known ([`available`]). Float computations of cold blocks are not replaced by values from outside: those would occupy a register on the hot
-//! path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump. Where a branch has found
+//! loads of memory that does not change. It also covers loads from addresses whose content is known ([`available`]), as a whole
+//! or element by element. Float computations of cold blocks are not replaced by values from outside: those would occupy a
+//! register on the hot path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump. Where a branch has found
 //! an integer equal to a constant, it is that constant: under `lid == 0`, `a[16 * lid]` is one element rather than a gather.
 
 mod available;
@@ -9,15 +10,16 @@ pub(super) mod scopes;
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest};
 use clift_kir::ops::TypeRule;
 use clift_kir::{
-    Block, BlockCall, DataFlowGraph, Function, Imm, Inst, InstData, IntCond, Opcode, Type, Value, WrapFlags,
+    Block, BlockCall, Builder, DataFlowGraph, Function, Imm, Inst, InstData, IntCond, Opcode, Type, Value, WrapFlags,
 };
 use cranelift_entity::EntitySet;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::Changed;
 use super::memory::Escapes;
 use super::util::{Replacements, is_invariant_load, set_jump};
-use available::AtEnds;
+use available::{AtEnds, Content};
 use scopes::Scopes;
 
 /// Visits the blocks in reverse postorder, so that definitions and what is known of memory come first.
@@ -35,6 +37,7 @@ pub(super) fn run(func: &mut Function) -> Changed {
     let mut specialized = false;
     let mut equalities: FxHashMap<Value, Scopes<Value>> = FxHashMap::default();
     let mut jumps: Vec<(Inst, BlockCall)> = Vec::new();
+    let mut loads: Vec<KnownLoad> = Vec::new();
     for &block in cfg.rpo() {
         if let Some((condition, holds)) = decided_before(func, &cfg, block) {
             decided.entry(condition).or_default().insert(dom.span(block), holds);
@@ -80,18 +83,58 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 replacements.set(result, value);
                 removed.insert(inst);
             } else {
+                match memory.elements(func, inst, ty) {
+                    Some(elements) if let [Content::Whole(value)] = *elements => {
+                        replacements.set(result, value);
+                        removed.insert(inst);
+                        continue;
+                    }
+                    Some(elements) => loads.push((block, inst, elements)),
+                    None => {}
+                }
                 memory.note(func, inst, &escapes);
             }
         }
         ends.set(block, memory);
     }
-    let changed = replacements.any() || specialized || !jumps.is_empty();
+    let changed = !loads.is_empty();
+    assemble(func, loads);
+    let changed = changed || replacements.any() || specialized || !jumps.is_empty();
     for (inst, call) in jumps {
         set_jump(func, inst, call);
     }
     replacements.apply(func);
     func.layout.remove_insts(&removed);
     Changed(changed)
+}
+
+/// A load in a block whose elements are known.
+type KnownLoad = (Block, Inst, SmallVec<[Content; 4]>);
+
+/// Replaces loads by their elements.
+fn assemble(func: &mut Function, loads: Vec<KnownLoad>) {
+    for of_block in loads.chunk_by(|a, b| a.0 == b.0) {
+        let places: FxHashMap<Inst, usize> = func.layout.insts(of_block[0].0).iter().copied().zip(0..).collect();
+        let mut added = 0;
+        for &(block, inst, ref elements) in of_block {
+            if let &[Content::Element(vector, lane)] = elements.as_slice() {
+                let args = [vector].into_iter().collect();
+                func.dfg.replace_inst(inst, InstData { op: Opcode::Extract, args, imm: Imm::Lane(lane) });
+                continue;
+            }
+            let loc = func.locs[inst];
+            let mut b = Builder::before(func, block, places[&inst] + added);
+            b.set_loc(loc);
+            let first = b.index();
+            let args = elements.iter().map(|&content| match content {
+                Content::Whole(value) => value,
+                Content::Element(vector, lane) => b.extract(vector, u32::from(lane)),
+            });
+            let args = args.collect();
+            added += b.index() - first;
+            func.dfg.replace_inst(inst, InstData { op: Opcode::Vec, args, imm: Imm::None });
+        }
+    }
 }
 
 /// The condition that is known to hold or not to hold when a block executes: that of the only branch that leads there.

@@ -94,6 +94,11 @@ impl Place {
         place
     }
 
+    /// The place of so many bytes that begins some bytes after this one.
+    pub(super) fn part(&self, offset: u32, bytes: u32) -> Option<Place> {
+        Some(Place { disp: self.disp.checked_add(i64::from(offset))?, bytes: Some(bytes), ..*self })
+    }
+
     /// How many bytes after another place it begins, if both are at constant distances from one address.
     pub(super) fn distance(&self, other: &Place) -> Option<i64> {
         let comparable = (self.root, self.space, self.address) == (other.root, other.space, other.address);
