@@ -505,7 +505,7 @@ impl Widener<'_> {
                     },
                 );
             }
-            Pattern::Records(records) if self.stores_beside_gaps(records, ty, mem) => {
+            Pattern::Records(records) if self.stores_beside_gaps(records, ty, mem, mask) => {
                 self.store_beside_gaps(records, value, element, mask)
             }
             Pattern::Records(records)

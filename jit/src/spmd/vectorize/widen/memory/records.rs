@@ -285,9 +285,12 @@ impl Widener<'_> {
     }
 
     /// Whether the first elements of records, but not all of them, are stored at once: under a mask that leaves the gaps alone.
-    pub(super) fn stores_beside_gaps(&self, records: Records, ty: Type, mem: MemInfo) -> bool {
+    pub(super) fn stores_beside_gaps(&self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> bool {
         let Records { step, reversed, .. } = records;
-        step > ty.lanes() && !reversed && !mem.volatile && !ty.is_bool() && self.machine.masks_stores(ty.elem.bits())
+        // The mask of lanes is spread to the elements of records: as much work as a scatter of one element of four.
+        let is_dense = mask.is_none() || step <= 2 * ty.lanes();
+        let plain = !mem.volatile && !ty.is_bool();
+        step > ty.lanes() && is_dense && plain && !reversed && self.machine.masks_stores(ty.elem.bits())
     }
 
     /// Stores the first elements of records.
