@@ -7,16 +7,19 @@ use crate::tree::{Constant, Expr, ExprKind, Stmt};
 use crate::types::TypeKind;
 
 impl Checker<'_, '_> {
-    /// Warns of `if (condition);`
+    /// Warns of `if (condition);`, but not where a macro with an empty expansion is the body.
     pub(super) fn warn_empty_body(&mut self, condition: &ast::Expr, body: &ast::Stmt) {
         // Where the parser went on after an error, an empty statement is longer than its semicolon.
         let is_semicolon = matches!(body.kind, ast::StmtKind::Empty) && body.span.hi == body.span.lo + 1;
         if !is_semicolon || body.span.expansion.0 != 0 {
             return;
         }
-        let line = |span: Span| self.session.sources.location(span).map(|location| location.line);
-        let end = Span { lo: condition.span.hi, ..condition.span };
-        if line(end) == line(body.span) {
+        let sources = &self.session.sources;
+        let line = |span: Span| sources.location(span).map(|location| location.line);
+        let end = Span { lo: sources.outermost(condition.span).hi, ..body.span };
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let has_macro = sources.text_between(end.lo, body.span.lo).iter().copied().any(is_name);
+        if line(end) == line(body.span) && !has_macro {
             self.warning(body.span, "empty-body", "if statement has empty body");
         }
     }

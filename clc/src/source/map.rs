@@ -115,6 +115,16 @@ impl SourceMap {
         (position <= self.files[index].base + self.files[index].text.len() as u32).then_some(FileId(index as u32))
     }
 
+    /// The text of a file from one position to another; nothing if they are not in this order in one file.
+    pub fn text_between(&self, from: u32, to: u32) -> &[u8] {
+        let text = || {
+            let file = self.file(self.file_at(from)?);
+            let range = (from - file.base) as usize..to.checked_sub(file.base)? as usize;
+            file.text.get(range)
+        };
+        text().unwrap_or_default()
+    }
+
     /// The place in a file where the outermost macro was used, or the span itself if it is not from a macro.
     pub fn outermost(&self, mut span: Span) -> Span {
         while let Some(expansion) = self.expansion(span.expansion) {

@@ -200,7 +200,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Warns of `if (a = b)`, and of superfluous parentheses in `if ((a == b))`.
+    /// Warns of `if (a = b)`, and of superfluous parentheses in `if ((a == b))` that no macro has made.
     fn warn_condition(&mut self, expr: &ast::Expr) {
         if let ast::ExprKind::Assign(None, ..) = &expr.kind {
             let text = "using the result of an assignment as a condition without parentheses";
@@ -211,6 +211,7 @@ impl Checker<'_, '_> {
             self.report(diagnostic);
         }
         if let ast::ExprKind::Paren(inner) = &expr.kind
+            && expr.span.expansion.0 == 0
             && let ast::ExprKind::Binary(BinaryOp::Equal, left, _) = &inner.kind
             && matches!(left.kind, ast::ExprKind::Name(_) | ast::ExprKind::Index(..) | ast::ExprKind::Member(..))
         {

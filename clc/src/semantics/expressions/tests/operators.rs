@@ -40,6 +40,29 @@ void f(const int k, int i, float x) {
 }
 
 #[test]
+fn conditions_and_bodies_from_macros() {
+    check(
+        Version::V3_0,
+        r#"
+#define UNLIKELY(x) (x)
+#define SAME(x) x
+#define EQUAL(a, b) ((a) == (b))
+#define LOG(text)
+void f(int i, global int* a) {
+  if (UNLIKELY(i == 3)) a[0] = 1;
+  if (UNLIKELY(a[1] == 3)) a[0] = 1;
+  if (SAME((i == 3))) a[0] = 1;
+  if (EQUAL(i, 3)) a[0] = 1;
+  if (i == 3) LOG("three");
+  if (UNLIKELY(i)) LOG("none");
+  if (UNLIKELY(i)) ; // warning: if statement has empty body
+  if (i == 3) ; // warning: if statement has empty body
+}
+"#,
+    );
+}
+
+#[test]
 fn vectors() {
     check(
         Version::V3_0,
