@@ -201,8 +201,9 @@ fn iterations(normal: &NormalForm, long: &FxHashSet<Block>, id: LoopId) -> f64 {
     let NormalForm { func, cfg, dom, loops, several, .. } = normal;
     let limits = (u64::from(ITERATIONS), u64::from(LONG_ITERATIONS));
     let expected = || trip_count::expected(func, (cfg, dom, loops), id, limits).map(|iterations| iterations as f64);
-    let header = loops.get(id).header;
-    let remainder = trip_count::remainder(func, (cfg, dom, loops), id, |header| several.contains_key(&header));
+    let header = normal.original(loops.get(id).header);
+    let is_several = |header: Block| several.contains_key(&normal.original(header));
+    let remainder = trip_count::remainder(func, (cfg, dom, loops), id, is_several);
     if let Some(iterations) = remainder.filter(|_| !long.contains(&header)) {
         iterations
     } else if several.values().any(|several| several.rest == header)

@@ -392,7 +392,6 @@ impl<'a> WidthCandidate<'a> {
         let mut long: FxHashSet<Block> =
             single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
         // Loops beside those of which several iterations are executed at once are as long: that says nothing of how often they run.
-        // Copies that versions have made of a loop do not count, because only packs have them.
         if !long.is_empty() {
             long.extend(innermost_of_unknown_length(&single));
         }

@@ -681,3 +681,65 @@ kernel f0 args 24
 "#
     ));
 }
+
+/// Each work-item divides a row of its own by another one, backwards, in packs or with vectors of the iterations.
+fn packs_of_rows(guarded: bool) -> bool {
+    let guard = if guarded { "v6: b1 = icmp slt v5, v3" } else { "v6: b1 = const true" };
+    let module = format!(
+        r#"
+function f0 "k" canonical {{
+    noalias 0
+    noalias 8
+    noalias 16
+b0:
+    v0: ptr(global) = arg 0
+    v1: ptr(global) = arg 8
+    v2: ptr(global) = arg 16
+    v3: i32 = arg 24
+    v4: i64 = global_id 0
+    v5: i32 = itrunc v4
+    {guard}
+    branch v6, b1, b2
+b1:
+    v17: i32 = const -2
+    v18: i32 = iadd nsw v3, v17
+    v7: i32 = const 1
+    v21: b1 = icmp sge v18, v7
+    v24: i32 = const 0
+    branch v21, b4, b2
+b4:
+    v8: i32 = imul nsw v5, v3
+    jump b3(v18)
+b3(v23: i32):
+    v9: i32 = iadd nsw v8, v23
+    v10: i64 = sext v9
+    v11: ptr(global) = addr scale 4 v0, v10
+    v12: f32 = load align 4 alias 1 v11
+    v13: ptr(global) = addr scale 4 v1, v10
+    v14: f32 = load align 4 alias 2 v13
+    v15: f32 = fdiv v12, v14
+    v16: ptr(global) = addr scale 4 v2, v10
+    store align 4 alias 3 v16, v15
+    v19: i32 = const -1
+    v20: i32 = iadd nsw v23, v19
+    v22: b1 = icmp ne v20, v24
+    branch v22, b3(v20), b2
+b2:
+    ret
+}}
+kernel f0 args 32
+"#
+    );
+    let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
+    let kernel = &module.kernels[0];
+    let machine = Machine { register_bits: 512, registers: 32, gathers: true };
+    let rows = RowLengths::of(kernel);
+    matches!(Width::choose(&module.funcs[kernel.func], rows, &Options::default(), &machine), Width::Packs(..))
+}
+
+/// Packs within the border get a copy of the loop, which is as long as the loop of a work-item.
+#[test]
+fn copies_of_loops_are_as_long() {
+    assert!(!packs_of_rows(false));
+    assert!(!packs_of_rows(true));
+}

@@ -16,6 +16,7 @@
 //! What the kernel computes does not change.
 
 use std::cell::RefCell;
+use std::iter;
 use std::rc::Rc;
 
 use clift_include::abi::{MAX_LOCAL_SIZE, PACKED_ID_BOUND};
@@ -47,6 +48,8 @@ pub(crate) struct NormalForm {
     pub(crate) single_lane: SingleLaneRegions,
     /// Loops that execute several iterations at once, by their headers; see [`super::row_loops`].
     pub(crate) several: FxHashMap<Block, Several>,
+    /// The blocks that versions have, and those that they are copies of; see [`super::versioning`].
+    pub(crate) copies: FxHashMap<Block, Block>,
     /// What [`Self::divergence`] has returned since the last change.
     divergences: RefCell<Vec<(DivergenceKey, Rc<Divergence>)>>,
 }
@@ -89,6 +92,11 @@ impl NormalForm {
     /// This kernel, in which these loops execute several iterations at once.
     pub(crate) fn with_several(self, several: FxHashMap<Block, Several>) -> NormalForm {
         NormalForm { several, ..self }
+    }
+
+    /// The block of the kernel without versions that a block is a copy of, or is itself.
+    pub(crate) fn original(&self, block: Block) -> Block {
+        iter::successors(Some(block), |block| self.copies.get(block).copied()).last().unwrap_or(block)
     }
 
     /// This kernel, which calls these regions.
@@ -136,6 +144,7 @@ pub(crate) fn run_owned(mut func: Function) -> Option<NormalForm> {
         pieces: 0,
         single_lane: SingleLaneRegions::default(),
         several: FxHashMap::default(),
+        copies: FxHashMap::default(),
         divergences: RefCell::default(),
     })
 }

@@ -113,10 +113,11 @@ fn version_first_piece(normal: &mut NormalForm, gains: &Gains, done: &mut Entity
     let mut plans = PiecePlans::new(normal, gains);
     let plan = gains.homes.iter().find_map(|&at| plans.of(at))?;
     let (func, piece) = copy_piece(normal, gains, plan);
-    let assumed = std::mem::take(&mut normal.assumed);
+    let (assumed, copies) = (std::mem::take(&mut normal.assumed), std::mem::take(&mut normal.copies));
     *normal = normalize::run_owned(func)?.with_regions(normal.single_lane.clone());
-    normal.assumed = assumed;
+    (normal.assumed, normal.copies) = (assumed, copies);
     normal.assumed.extend(piece.assumed);
+    normal.copies.extend(piece.copies);
     // Blocks that normalization has added in cold code are cold.
     for &block in normal.cfg.rpo() {
         let preds = normal.cfg.preds(block);
@@ -352,6 +353,8 @@ struct VersionedPiece {
     assumed: Vec<(Inst, u8)>,
     /// The blocks of the slow copy.
     slow: Vec<Block>,
+    /// Those of the fast copy, each with the slow one.
+    copies: Vec<(Block, Block)>,
     /// All blocks of both copies, and the one before them.
     blocks: Vec<Block>,
 }
@@ -408,7 +411,8 @@ fn copy_piece(normal: &NormalForm, gains: &Gains, plan: PiecePlan) -> (Function,
         func.layout.set_cold(block);
     }
     let all = blocks.iter().chain(&copies).copied().chain([at]).collect();
-    (func, VersionedPiece { assumed, slow: blocks, blocks: all })
+    let copies = copies.into_iter().zip(blocks.iter().copied()).collect();
+    (func, VersionedPiece { assumed, slow: blocks, copies, blocks: all })
 }
 
 /// The result of an instruction, if its assumption implies it.
