@@ -108,6 +108,11 @@ pub(super) fn is_of_sub_groups(query: QueryOp) -> bool {
     }
 }
 
+/// Whether the result is how many work-items a sub-group has.
+pub(super) fn is_size_of_sub_groups(query: QueryOp) -> bool {
+    matches!(query, QueryOp::SubGroupSize | QueryOp::MaxSubGroupSize)
+}
+
 /// The class of an op.
 pub(super) fn class(op: Opcode) -> Class {
     match op.class() {

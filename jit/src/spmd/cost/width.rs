@@ -4,6 +4,8 @@
 //! those of other processors, which have eight work-items at least, most often 32: they keep a table in the values of a sub-group, and
 //! read past its end if there are fewer, or reduce a work-group of 32 work-items as one sub-group. So such kernels have 32 lanes
 //! on machines with long registers, and [`LEAST_SUB_GROUP`] at least on others, whatever these cost, unless they must have one.
+//! Those that only ask for the number, and exchange values through local memory, have the usual lanes: sub-groups of more work-items
+//! than there is work for are mostly idle.
 
 use std::rc::Rc;
 
@@ -25,7 +27,7 @@ use crate::spmd::transform::one_lane::{self, OneLane};
 use crate::spmd::transform::versioning;
 use crate::spmd::transform::{index_widening, record_access, row_loops, single_lane_regions, sink_under_guards};
 use crate::spmd::vectorize::widen::how::{How, how};
-use crate::spmd::workgroup::collectives::observes_sub_groups;
+use crate::spmd::workgroup::collectives::{adapts_to_sub_groups, observes_sub_groups};
 use crate::target::machine::{MAX_LANES, Machine};
 use crate::{BackendChoice, Options};
 
@@ -154,7 +156,8 @@ impl Width {
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new), false);
         }
         let element_bits = dominant_element_bits(outlined.as_ref().unwrap_or(&normal));
-        let least = match (sub_groups, machine.register_bits > Machine::COMMON.register_bits) {
+        let adapts = sub_groups && adapts_to_sub_groups(func);
+        let least = match (sub_groups, machine.register_bits > Machine::COMMON.register_bits && !adapts) {
             (true, true) => LEAST_LONG_SUB_GROUP,
             (true, false) => LEAST_SUB_GROUP,
             (false, _) => 1,
@@ -221,7 +224,7 @@ impl Width {
         let narrow_ops = chosen.computes_narrow_elements();
         // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does not matter.
         let fits = fitting_lanes(&normal, u32::from(waits)).is_none_or(|fitting| 2 * lanes <= fitting);
-        let tried = rows && lanes < MAX_LANES && fits && chosen.insts() <= MAX_INSTS_DOUBLED;
+        let tried = rows && lanes < MAX_LANES && fits && !adapts && chosen.insts() <= MAX_INSTS_DOUBLED;
         let doubled = tried.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
         // The rows of volumes are short.
         let shares = |doubled: &WidthCandidate<'_>| highest_dimension(func) <= PLANE && !doubled.spills();

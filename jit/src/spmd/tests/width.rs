@@ -560,6 +560,38 @@ kernel f0 args 8
     assert_eq!([128, 256, 512].map(lanes), [8, 32, 32]);
 }
 
+/// Kernels that exchange values through local memory, in places that depend on how many work-items a sub-group has, run with any
+/// number. Those without barriers may ask on behalf of others.
+#[test]
+fn sub_groups_that_only_meet_have_the_usual_size() {
+    let lanes = |query: &str, meets: &str| {
+        let module = format!(
+            r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: i64 = global_id 0
+    v2: i32 = {query}
+    v3: ptr(global) = addr scale 4 v0, v1
+    {meets}
+    store align 4 v3, v2
+    ret
+}}
+kernel f0 args 8
+"#
+        );
+        match choose(&module) {
+            Width::Packs(lanes, ..) => lanes,
+            Width::Scalar(_) | Width::Unprofitable(..) => 1,
+        }
+    };
+    let meets = "barrier 0 sub_group sub_group local";
+    assert_eq!(lanes("max_sub_group_size", meets), 16);
+    assert_eq!(lanes("sub_group_size", meets), 16);
+    assert_eq!(lanes("max_sub_group_size", ""), 32);
+    assert_eq!(lanes("sub_group_local_id", meets), 32);
+}
+
 /// Whether either choice between packs and one lane is estimated to be close.
 fn is_close(module: &str) -> bool {
     match choose(module) {

@@ -14,7 +14,7 @@ use clift_kir::{
 };
 
 use crate::passes::Replacements;
-use crate::spmd::class::{Class, class, is_of_groups_along_x, is_of_sub_groups};
+use crate::spmd::class::{Class, class, is_of_groups_along_x, is_of_sub_groups, is_size_of_sub_groups};
 
 /// A collective operation of a work-group.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +77,40 @@ pub(crate) fn observes_sub_groups(func: &Function) -> bool {
             | Class::Image => false,
         }
     })
+}
+
+/// Whether the sub-groups of a kernel meet at barriers, and it observes nothing of them but how many work-items they have: it
+/// exchanges values through local memory, in places that depend on that number.
+pub(crate) fn adapts_to_sub_groups(func: &Function) -> bool {
+    let (mut asks, mut meets) = (false, false);
+    for &inst in func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)) {
+        let data = func.dfg.inst(inst);
+        match class(data.op) {
+            Class::Query(query) if is_size_of_sub_groups(query) => asks = true,
+            Class::Query(query) if is_of_sub_groups(query) => return false,
+            Class::Collective if Collective::of(func, inst).is_none() => return false,
+            Class::NamedBarrier => return false,
+            Class::Barrier => {
+                meets |= matches!(&data.imm, Imm::Barrier(info) if info.execution == MemScope::SubGroup);
+            }
+            Class::Query(_)
+            | Class::Collective
+            | Class::Constant
+            | Class::Arg
+            | Class::ArgAddr
+            | Class::SlotAddr
+            | Class::GlobalAddr
+            | Class::InSpace
+            | Class::Cheap
+            | Class::Load
+            | Class::Plain
+            | Class::Yield
+            | Class::Branch
+            | Class::End
+            | Class::Image => {}
+        }
+    }
+    asks && meets
 }
 
 /// Number of work-items in a row that access a long enough run of memory.
