@@ -1,5 +1,5 @@
-//! Any bytes into the front end. `cargo +nightly fuzz run compile_source` from the top of the repository; the kernels of `tests/bench/kernels`
-//! make a good corpus.
+//! Any bytes into the front end. `cargo +nightly fuzz run compile_source` from the top of the repository; the kernels of
+//! `tests/bench/kernels` make a good corpus.
 #![no_main]
 
 #[path = "../../clc/tests/source_fuzz/body.rs"]

@@ -1,5 +1,5 @@
-//! Any words into the import. `cargo +nightly fuzz run import` from the top of the repository; the modules of `jit/tests/files/spirv` make
-//! a good corpus.
+//! Any words into the import. `cargo +nightly fuzz run import` from the top of the repository; the modules of
+//! `jit/tests/files/spirv` make a good corpus.
 #![no_main]
 
 #[path = "../../jit/tests/import_fuzz/body.rs"]

@@ -1,5 +1,5 @@
-//! Any words into the import, and the kernels of what it accepts into launches, which the interpreter and machine code execute. `cargo +nightly
-//! fuzz run launch` from the top of the repository; the modules of `jit/tests/files/spirv` make a good corpus.
+//! Any words into the import, and the kernels of what it accepts into launches, which the interpreter and machine code execute.
+//! `cargo +nightly fuzz run launch` from the top of the repository; the modules of `jit/tests/files/spirv` make a good corpus.
 #![no_main]
 
 #[path = "../../jit/tests/import_fuzz/launches.rs"]

@@ -1,5 +1,5 @@
-//! Any payload as a program binary, which is compiled if it is accepted. `cargo +nightly fuzz run program_binary` from the top of the
-//! repository.
+//! Any payload as a program binary, which is compiled if it is accepted. `cargo +nightly fuzz run program_binary` from the top
+//! of the repository.
 #![no_main]
 
 #[path = "../../icd/tests/input_fuzz/body.rs"]

@@ -17,8 +17,8 @@ use crate::object::buffer::Mem;
 use crate::object::context::Context;
 use crate::object::kernel::{Kernel, place};
 
-/// The checker of a launch of a kernel; `None` if its code checks nothing. `reached` are the memory objects of its arguments, and those
-/// that it may access by address.
+/// The checker of a launch of a kernel; `None` if its code checks nothing. `reached` are the memory objects of its arguments,
+/// and those that it may access by address.
 pub fn of_launch<'a>(
     context: &Ref<Context>,
     kernel: &Kernel,

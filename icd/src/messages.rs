@@ -1,7 +1,7 @@
 //! Messages as text: one line on stderr each, as `CLIFT_DEBUG` requests.
 //!
-//! Destructors of static objects call the driver when thread-local values are destroyed. The formatter of `tracing_subscriber` keeps
-//! its buffer in one and panics then, so that each line has a buffer of its own here.
+//! Destructors of static objects call the driver when thread-local values are destroyed. The formatter of `tracing_subscriber`
+//! keeps its buffer in one and panics then, so that each line has a buffer of its own here.
 
 use std::fmt::{Debug, Write as _};
 use std::io::Write as _;

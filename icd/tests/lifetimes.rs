@@ -1,5 +1,5 @@
-//! Eight threads that create, enqueue and release, for a second, or `CLIFT_STRESS_MS` milliseconds. Each has a context of its own and uses that
-//! of all others; objects pass from one thread to another, which releases them. In the end none is left.
+//! Eight threads that create, enqueue and release, for a second, or `CLIFT_STRESS_MS` milliseconds. Each has a context of its
+//! own and uses that of all others; objects pass from one thread to another, which releases them. In the end none is left.
 //!
 //! The driver is linked into this program, so that sanitizers see it: `./run soak` runs it with the address sanitizer.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]

@@ -1,12 +1,14 @@
-//! Random sequences of calls whose status and effects a model of the objects predicts: which handles are valid, which objects belong to
-//! which context, what has been released how often, which commands fail with the events they wait for, and what commands do to memory.
+//! Random sequences of calls whose status and effects a model of the objects predicts: which handles are valid, which objects
+//! belong to which context, what has been released how often, which commands fail with the events they wait for, and what
+//! commands do to memory.
 //!
-//! The specification does not say in which order rules are checked. So the model names the errors of all rules that a call violates: the
-//! status has to be one of them, and `CL_SUCCESS` if there are none. After each sequence all references are released, and no object may be
-//! left. Handles without references are given to `clRelease*` only: what else they do is not specified while something still needs the object.
-//! Calls whose behaviour is not defined are not made.
+//! The specification does not say in which order rules are checked. So the model names the errors of all rules that a call
+//! violates: the status has to be one of them, and `CL_SUCCESS` if there are none. After each sequence all references are
+//! released, and no object may be left. Handles without references are given to `clRelease*` only: what else they do is not
+//! specified while something still needs the object. Calls whose behaviour is not defined are not made.
 //!
-//! `CLIFT_FUZZ_MS` says for how many milliseconds sequences are made. The number of calls is printed; `ARBTEST_SEED` repeats a failure.
+//! `CLIFT_FUZZ_MS` says for how many milliseconds sequences are made. The number of calls is printed; `ARBTEST_SEED` repeats a
+//! failure.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]
 
 #[path = "model/callbacks.rs"]

@@ -1,5 +1,6 @@
-//! The driver in a process with more rights than its user. A copy of this program with the set-user-ID bit is such a process, which only root can
-//! make; elsewhere the test is skipped. It is a test program of its own, so that the copy does nothing else.
+//! The driver in a process with more rights than its user. A copy of this program with the set-user-ID bit is such a process,
+//! which only root can make; elsewhere the test is skipped. It is a test program of its own, so that the copy does nothing
+//! else.
 //!
 //! The driver is linked into this program: a loader would ignore the variables that select a driver.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]

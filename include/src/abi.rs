@@ -24,11 +24,12 @@ pub type GroupRunFn = unsafe extern "C" fn(ctx: *const WgContext, args: *const u
 pub struct KernelEntry {
     /// The function to call for any work-group.
     pub run: GroupRunFn,
-    /// A faster function for work-groups that consist of whole packs. It may be called if, with W the kernel's [`Resources::width`],
+    /// A faster function for work-groups that consist of whole packs. It may be called if, with W the kernel's
+    /// [`Resources::width`],
     ///
     /// - the global offset along x is a multiple of W;
-    /// - the size along x of each work-group of the run is a multiple of W; or, with [`Resources::packs_of_groups`], the number of
-    ///   groups of the run and the id of the first are multiples of W;
+    /// - the size along x of each work-group of the run is a multiple of W; or, with [`Resources::packs_of_groups`], the number
+    ///   of groups of the run and the id of the first are multiples of W;
     /// - in every dimension global offset plus global size is at most [`PACKED_ID_BOUND`].
     pub packed: Option<GroupRunFn>,
     /// The value of [`WgContext::entry_data`].
@@ -116,12 +117,13 @@ pub struct Callbacks {
     /// Reports undefined behaviour that the interpreter detected, or a deadlock of sub-groups: `message` is UTF-8 of `len` bytes.
     /// The launch ends with an error status; the run should return soon after.
     pub fault: unsafe extern "C" fn(ctx: *const WgContext, message: *const u8, len: u64),
-    /// A [`Request`](crate::request::Request) of device-side enqueue, by its number: `operands` are `count` words. Each request states its result.
+    /// A [`Request`](crate::request::Request) of device-side enqueue, by its number: `operands` are `count` words. Each request
+    /// states its result.
     pub request: unsafe extern "C" fn(ctx: *const WgContext, number: u32, operands: *const u64, count: u64) -> u64,
     /// The time in nanoseconds, of the monotonic clock that profiling uses.
     pub clock: extern "C" fn() -> u64,
-    /// Calls machine code from an entry that is not machine code itself: `run`, with the other arguments. If the code faults, it is
-    /// left, the launch ends with an error status, and the result is false; the entry should return soon after.
+    /// Calls machine code from an entry that is not machine code itself: `run`, with the other arguments. If the code faults,
+    /// it is left, the launch ends with an error status, and the result is false; the entry should return soon after.
     pub enter: unsafe extern "C" fn(
         run: GroupRunFn,
         ctx: *const WgContext,
@@ -129,12 +131,12 @@ pub struct Callbacks {
         first_group: u64,
         group_count: u64,
     ) -> bool,
-    /// Copies memory that the kernel addresses, for entries that are not machine code. False if the memory cannot be accessed; the
-    /// launch goes on.
+    /// Copies memory that the kernel addresses, for entries that are not machine code. False if the memory cannot be accessed;
+    /// the launch goes on.
     pub copy: unsafe extern "C" fn(to: *mut u8, from: *const u8, bytes: u64) -> bool,
-    /// Asks about an access of a checked kernel: the number of its site ([`crate::check::Site`]), its offset in the object that the site
-    /// names (or its address), its size, and the work-item's global linear id. Returns 0 if the access must not be performed; it has
-    /// been reported then.
+    /// Asks about an access of a checked kernel: the number of its site ([`crate::check::Site`]), its offset in the object that
+    /// the site names (or its address), its size, and the work-item's global linear id. Returns 0 if the access must not be
+    /// performed; it has been reported then.
     pub check: unsafe extern "C" fn(ctx: *const WgContext, site: u64, place: u64, bytes: u64, item: u64) -> i32,
 }
 
@@ -230,11 +232,11 @@ pub struct Resources {
     pub scratch_item_bytes: u64,
     /// Lanes per pack; a pack is a sub-group. 1 when the kernel is not vectorized.
     pub width: u32,
-    /// How many work-items rows should have: the runtime may coalesce work-groups along x until rows have so many, because the kernel
-    /// cannot observe it. 0 if it can, or would not gain.
+    /// How many work-items rows should have: the runtime may coalesce work-groups along x until rows have so many, because the
+    /// kernel cannot observe it. 0 if it can, or would not gain.
     pub coalesced_row: u32,
-    /// Whether the entries take launches with groups of one work-item only, and make packs of neighbouring groups. A run then has less
-    /// than [`MAX_LOCAL_SIZE`] groups.
+    /// Whether the entries take launches with groups of one work-item only, and make packs of neighbouring groups. A run then
+    /// has less than [`MAX_LOCAL_SIZE`] groups.
     pub packs_of_groups: bool,
 }
 
@@ -247,13 +249,15 @@ impl Resources {
         self.scratch_item_bytes.checked_mul(items)?.checked_add(self.scratch_fixed_bytes)
     }
 
-    /// Number of sub-groups of a work-group of the given size; `None` on overflow. Their work-items have consecutive local linear ids.
+    /// Number of sub-groups of a work-group of the given size; `None` on overflow. Their work-items have consecutive local
+    /// linear ids.
     pub fn sub_group_count(&self, local_size: [u64; 3]) -> Option<u64> {
         let [x, y, z] = local_size;
         Some(x.checked_mul(y)?.checked_mul(z)?.div_ceil(self.width.max(1).into()))
     }
 
-    /// Whether sub-groups of a launch go beyond the ends of rows: work-groups have several rows, not all of which are whole packs.
+    /// Whether sub-groups of a launch go beyond the ends of rows: work-groups have several rows, not all of which are whole
+    /// packs.
     pub fn sub_groups_cross_rows(&self, global_size: [u64; 3], local_size: [u64; 3]) -> bool {
         let width = u64::from(self.width.max(1));
         let [x, y, z] = local_size;
@@ -284,8 +288,8 @@ impl Resources {
         whole + u64::from(rest > 0 && rest.is_multiple_of(width))
     }
 
-    /// How many of `groups` consecutive groups one call may take, and whether [`KernelEntry::packed`] may take them. The first has the id
-    /// `first` in its row, and `packed` is [`Self::packed_groups`].
+    /// How many of `groups` consecutive groups one call may take, and whether [`KernelEntry::packed`] may take them. The first
+    /// has the id `first` in its row, and `packed` is [`Self::packed_groups`].
     pub fn next_call(&self, first: u64, groups: u64, packed: u64) -> (u64, bool) {
         if first >= packed {
             let most = if self.packs_of_groups { MAX_LOCAL_SIZE - 1 } else { u64::MAX };

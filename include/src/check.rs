@@ -12,23 +12,24 @@ pub struct KernelChecks {
     pub sites: Vec<Site>,
     /// The arguments whose bounds the launch puts into the argument block.
     pub bounds: Vec<ArgBounds>,
-    /// If the code keeps shadow memory of local pointer arguments: the offset in the argument block where the launch puts the distance
-    /// in bytes from local memory to its shadow, for which it provides room.
+    /// If the code keeps shadow memory of local pointer arguments: the offset in the argument block where the launch puts the
+    /// distance in bytes from local memory to its shadow, for which it provides room.
     pub local_shadow: Option<u32>,
-    /// If the code omits checks of accesses that can only race if two arguments share memory: the offset in the argument block where the
-    /// launch puts 1 if an argument that the kernel writes shares memory with another one, else 0.
+    /// If the code omits checks of accesses that can only race if two arguments share memory: the offset in the argument block
+    /// where the launch puts 1 if an argument that the kernel writes shares memory with another one, else 0.
     pub shared: Option<u32>,
     /// The shadow memory in which the code follows accesses for races; `None` if it calls the checker for each of them.
     pub races: Option<RaceShadows>,
 }
 
-/// The shadow memory in which the code of a kernel follows accesses for races. The compiler's `check/races` describes the protocol.
+/// The shadow memory in which the code of a kernel follows accesses for races. The compiler's `check/races` describes the
+/// protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaceShadows {
     /// Offset in the argument block of what the launch puts there: four 64-bit numbers, in the order of [`RaceFact`].
     pub facts: u32,
-    /// The number of barriers that order global memory and all others, if each work-item passes each of them once at most; 0 if none
-    /// orders global memory.
+    /// The number of barriers that order global memory and all others, if each work-item passes each of them once at most; 0 if
+    /// none orders global memory.
     pub intervals: Option<u32>,
     /// The objects with shadow memory.
     pub objects: Vec<ShadowedObject>,
@@ -39,7 +40,8 @@ pub struct RaceShadows {
 /// A number that a launch puts into the argument block of a kernel that has [`RaceShadows`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaceFact {
-    /// 1 if global memory has shadow memory and no arguments share memory; 0 if the code has to call the checker for accesses to it.
+    /// 1 if global memory has shadow memory and no arguments share memory; 0 if the code has to call the checker for accesses
+    /// to it.
     InShadows,
     /// The first stamp of the launch, never 0.
     FirstStamp,
@@ -59,8 +61,9 @@ impl RaceFact {
     }
 }
 
-/// An object whose accesses are followed in shadow memory. Where it begins in a plane is a 64-bit number in the argument block: an
-/// address, for local memory an offset from its start. It belongs to the argument's pointer, or to the first byte of a variable.
+/// An object whose accesses are followed in shadow memory. Where it begins in a plane is a 64-bit number in the argument block:
+/// an address, for local memory an offset from its start. It belongs to the argument's pointer, or to the first byte of a
+/// variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShadowedObject {
     /// The object.
@@ -176,11 +179,12 @@ pub enum CheckKind {
     Shadow,
     /// The code has found that a value is used that was read from memory which has not been written.
     Uninit,
-    /// An access that races with those of other work-items of the group, unless a barrier is between them. The place is the address,
-    /// and the size is packed ([`pack_access`]).
+    /// An access that races with those of other work-items of the group, unless a barrier is between them. The place is the
+    /// address, and the size is packed ([`pack_access`]).
     Race,
-    /// A barrier, before a work-item waits there. The place says which memory it orders ([`ORDERS_LOCAL`], [`ORDERS_GLOBAL`]). The size
-    /// is 0 for a barrier of the work-group, else 1 plus the number of the sub-group. A named barrier is one of the sub-group.
+    /// A barrier, before a work-item waits there. The place says which memory it orders ([`ORDERS_LOCAL`], [`ORDERS_GLOBAL`]).
+    /// The size is 0 for a barrier of the work-group, else 1 plus the number of the sub-group. A named barrier is one of the
+    /// sub-group.
     Barrier,
     /// The end of a work-item. The size is 1 plus the number of its sub-group if the kernel has barriers of sub-groups, else 0.
     End,
@@ -210,7 +214,8 @@ pub const REPEATED: u64 = 1 << 60;
 /// Number of bits of the offset.
 pub const OFFSET_BITS: u32 = 36;
 
-/// Packs an access of a site of kind [`CheckKind::Race`]: its offset in the object, its size, and a digest of the value that it writes.
+/// Packs an access of a site of kind [`CheckKind::Race`]: its offset in the object, its size, and a digest of the value that it
+/// writes.
 pub fn pack_access(offset: i64, bytes: u64, digest: u16) -> u64 {
     let digest = u64::from(digest & 0xfff) << DIGEST_SHIFT;
     let offset = offset.cast_unsigned() & ((1 << OFFSET_BITS) - 1);

@@ -1,7 +1,8 @@
 //! Image formats, descriptors and samplers, shared by host transfers, generated code and queries.
 //!
 //! [`formats`] lists the supported formats, from one table of channel orders and one of data types. The *layout* of a format
-//! follows from both ([`Format::layout`]): an element consists of *fields*, each with its bits and the component of the colour in it.
+//! follows from both ([`Format::layout`]): an element consists of *fields*, each with its bits and the component of the colour
+//! in it.
 //!
 //! A kernel gets the address of an [`ImageDescriptor`], and samplers by value ([`Sampler`]). Generated code is specialized for
 //! formats and samplers, which are given by a list of [`ArgFact`]s.
@@ -240,8 +241,8 @@ pub enum Source {
     Inside,
 }
 
-/// Elements that share bytes in memory: the upper eight bits of each have a byte of their own, in order, and the lower bits of all are in
-/// the byte after these, those of the first element lowest.
+/// Elements that share bytes in memory: the upper eight bits of each have a byte of their own, in order, and the lower bits of
+/// all are in the byte after these, those of the first element lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Group {
     /// Number of elements, a power of two.
@@ -263,8 +264,8 @@ pub struct Layout {
     pub fields: [Field; 4],
     /// Number of fields.
     pub count: usize,
-    /// Bits of a field's location in memory if each field has one of its own: 8, 16 or 32, and at least the field's bits, which are the
-    /// upper ones. `None` if the fields are packed.
+    /// Bits of a field's location in memory if each field has one of its own: 8, 16 or 32, and at least the field's bits, which
+    /// are the upper ones. `None` if the fields are packed.
     pub location: Option<u32>,
     /// The sources of red, green, blue and alpha in a read. For the border colour all fields are zero.
     pub sources: [Source; 4],
@@ -359,8 +360,9 @@ const PACKED: &[cl_uint] = &[CL_UNORM_SHORT_565, CL_UNORM_SHORT_555, CL_UNORM_IN
 
 /// All channel orders with the types that are supported for them.
 ///
-/// Not supported: orders whose elements would have three channels of the same size (`CL_sRGB`, `CL_RGx`), because the number of bits
-/// of an element has to be a power of two; and `CL_DEPTH_STENCIL` with `CL_UNORM_INT24`, which only images shared with OpenGL have.
+/// Not supported: orders whose elements would have three channels of the same size (`CL_sRGB`, `CL_RGx`), because the number of
+/// bits of an element has to be a power of two; and `CL_DEPTH_STENCIL` with `CL_UNORM_INT24`, which only images shared with
+/// OpenGL have.
 const ORDERS: &[Order] = {
     use Component::{A, B, G, R};
     use Source::{Field as F, Inside, One, Zero};
@@ -463,13 +465,15 @@ impl Format {
         ORDERS.iter().find(|row| row.order == self.order && row.types.contains(&self.data_type))
     }
 
-    /// Whether images of all dimensions can have it; otherwise only 2-D images and arrays of them. `None` when it is not supported.
+    /// Whether images of all dimensions can have it; otherwise only 2-D images and arrays of them. `None` when it is not
+    /// supported.
     pub fn any_dimensions(self) -> Option<bool> {
         self.row().map(|row| row.any_dimensions)
     }
 
-    /// Whether queries list it. Those with an ignored channel work, but the conformance tests, which take every format that is listed,
-    /// expect of them what contradicts the specification: one channel of `CL_Rx`, and an alpha of 0 inside of images of `CL_RGBx`.
+    /// Whether queries list it. Those with an ignored channel work, but the conformance tests, which take every format that is
+    /// listed, expect of them what contradicts the specification: one channel of `CL_Rx`, and an alpha of 0 inside of images of
+    /// `CL_RGBx`.
     pub fn is_listed(self) -> bool {
         self.row().is_some_and(|row| !row.padded)
     }

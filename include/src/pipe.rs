@@ -1,7 +1,7 @@
 //! Pipes: the layout of a pipe's memory, which the host creates and generated code operates on.
 //!
-//! A pipe is a [`PipeHeader`] followed by a ring of slots, one for each packet. The number of slots is the capacity rounded up to a
-//! power of two. `jit/src/builtins/pipe/README.md` describes the protocol.
+//! A pipe is a [`PipeHeader`] followed by a ring of slots, one for each packet. The number of slots is the capacity rounded up
+//! to a power of two. `jit/src/builtins/pipe/README.md` describes the protocol.
 
 use core::mem::{offset_of, size_of};
 

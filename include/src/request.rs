@@ -1,9 +1,10 @@
 //! Requests of device-side enqueue: what generated code asks of the runtime through [`crate::abi::Callbacks::request`].
 //!
-//! Operands are words of 64 bits; 32-bit numbers are zero-extended. `docs/device-enqueue.md` describes how kernels enqueue kernels.
+//! Operands are words of 64 bits; 32-bit numbers are zero-extended. `docs/device-enqueue.md` describes how kernels enqueue
+//! kernels.
 
-/// Number of words of an `ndrange_t`: the number of dimensions, then offset, global size and local size, three words each. A local
-/// size of 0 leaves the choice to the runtime.
+/// Number of words of an `ndrange_t`: the number of dimensions, then offset, global size and local size, three words each. A
+/// local size of 0 leaves the choice to the runtime.
 pub const RANGE_WORDS: usize = 10;
 
 /// A request. Below, a *kernel* is the number of a child kernel in its program.
@@ -65,8 +66,8 @@ impl Request {
     ];
 }
 
-/// The result of an enqueue: a status in the low 16 bits (`CLK_SUCCESS` or a negative number), and above them the event if one was
-/// wanted.
+/// The result of an enqueue: a status in the low 16 bits (`CLK_SUCCESS` or a negative number), and above them the event if one
+/// was wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Enqueued {
     /// The status.

@@ -1,8 +1,8 @@
 //! `clift-info`: what the installed driver found, and whether it works.
 //!
 //! It is an ordinary OpenCL program: it opens the loader (or, with `--library`, the driver itself) at run time, so that it can
-//! also say that something is missing. The exit status is that of the self-test. With `--watch`, it shows what running processes do
-//! instead.
+//! also say that something is missing. The exit status is that of the self-test. With `--watch`, it shows what running
+//! processes do instead.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! What the machine can do at most: floating-point operations, and bytes of memory, each per second. Both are measured with kernels,
-//! through the driver.
+//! What the machine can do at most: floating-point operations, and bytes of memory, each per second. Both are measured with
+//! kernels, through the driver.
 
 use std::str::FromStr;
 

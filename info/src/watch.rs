@@ -1,7 +1,7 @@
 //! `clift-info --watch`: what running processes do that have `CLIFT_WATCH=1`.
 //!
-//! Each has a socket in `$XDG_RUNTIME_DIR/clift`, which answers a connection with one line of JSON. A socket whose process is gone is
-//! removed.
+//! Each has a socket in `$XDG_RUNTIME_DIR/clift`, which answers a connection with one line of JSON. A socket whose process is
+//! gone is removed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -2,8 +2,8 @@
 //!
 //! [`compile`] takes SPIR-V modules and returns a [`Program`]. For each kernel the program has an entry in the form of
 //! [`clift_include::abi`], a description of the arguments, and the memory that a launch needs. The steps are: import (`spirv/`),
-//! canonical passes (`passes/`), checks of accesses on request (`check/`), work-items to loops and lanes (`spmd/`), legalization and machine code (`codegen/`). `pipeline/`
-//! fixes their order.
+//! canonical passes (`passes/`), checks of accesses on request (`check/`), work-items to loops and lanes (`spmd/`),
+//! legalization and machine code (`codegen/`). `pipeline/` fixes their order.
 //!
 //! Deliberately not here: OpenCL handles, queues and threads.
 

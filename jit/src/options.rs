@@ -25,11 +25,11 @@ pub struct Options {
     pub width: Option<u32>,
     /// Rows of a work-group that are executed together wherever that is possible, a power of two, when forced (`CLIFT_ROWS`).
     pub rows: Option<u32>,
-    /// Iterations of a loop that are executed together wherever that is possible in kernels with one lane, a power of two, when forced
-    /// (`CLIFT_LOOP_WIDTH`); with 1 none are.
+    /// Iterations of a loop that are executed together wherever that is possible in kernels with one lane, a power of two, when
+    /// forced (`CLIFT_LOOP_WIDTH`); with 1 none are.
     pub loop_lanes: Option<u32>,
-    /// The most instructions of a kernel into which all functions are inlined, instead of the usual number (`CLIFT_INLINE`). With 0,
-    /// every function is called for which that is possible.
+    /// The most instructions of a kernel into which all functions are inlined, instead of the usual number (`CLIFT_INLINE`).
+    /// With 0, every function is called for which that is possible.
     pub inline_limit: Option<usize>,
     /// Bytes of memory that the build of a kernel may take; `None` for any number.
     pub build_memory: Option<u64>,

@@ -15,8 +15,8 @@ use super::spmd::report::work::WorkEstimate;
 pub struct Program {
     /// Kernels in the order of the modules' entry points.
     pub kernels: Vec<Kernel>,
-    /// Kernels that only kernels enqueue, by the number in their requests. The first argument is the captures, the others are local
-    /// memory.
+    /// Kernels that only kernels enqueue, by the number in their requests. The first argument is the captures, the others are
+    /// local memory.
     pub children: Vec<Kernel>,
     /// Remarks for the build log; empty if there are none.
     pub log: String,
@@ -60,8 +60,8 @@ pub struct Kernel {
     pub rows: u32,
     /// Whether it makes requests of device-side enqueue.
     pub enqueues: bool,
-    /// Whether [`Kernel::entry`] must not be launched if the kernel writes memory of one pointer argument that is also memory of another
-    /// one: its code takes these accesses for independent.
+    /// Whether [`Kernel::entry`] must not be launched if the kernel writes memory of one pointer argument that is also memory
+    /// of another one: its code takes these accesses for independent.
     pub assumes_separate_args: bool,
     /// Code for certain launches. If the kernel accesses images, [`Kernel::entry`] must not be launched.
     pub specializations: Option<Arc<Specializations>>,

@@ -1,8 +1,8 @@
 //! Smaller inputs with the same fault.
 //!
-//! Pieces of the input (instructions of a SPIR-V module, lines of kernel IR) are left out or replaced by simpler ones, as long as a
-//! command says that the fault is still there: first many at once, then one by one, until nothing can be left out any more. What
-//! is malformed is not shown to the command, unless the input is malformed itself.
+//! Pieces of the input (instructions of a SPIR-V module, lines of kernel IR) are left out or replaced by simpler ones, as long
+//! as a command says that the fault is still there: first many at once, then one by one, until nothing can be left out any
+//! more. What is malformed is not shown to the command, unless the input is malformed itself.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

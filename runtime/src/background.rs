@@ -1,7 +1,7 @@
-//! Long work of the driver that is not a command, such as building programs. The application's threads may have small stacks, so work
-//! that they wait for runs on another stack if theirs is short, and all else on threads of ours. At most as many pieces of work run
-//! at a time as the processor has use for; the others wait. Work that a thread waits for comes before jobs, of which many may be
-//! queued: launches prepare code that they guess will be needed.
+//! Long work of the driver that is not a command, such as building programs. The application's threads may have small stacks,
+//! so work that they wait for runs on another stack if theirs is short, and all else on threads of ours. At most as many pieces
+//! of work run at a time as the processor has use for; the others wait. Work that a thread waits for comes before jobs, of
+//! which many may be queued: launches prepare code that they guess will be needed.
 //!
 //! Builds of large modules do the work on their kernels at the same time ([`for_each`]), as far as places are free.
 //!

@@ -1,8 +1,8 @@
-//! File descriptors on which processes and other interfaces signal each other, for external semaphores: counters (`eventfd`), and fences
-//! (sync files and everything else that becomes readable once).
+//! File descriptors on which processes and other interfaces signal each other, for external semaphores: counters (`eventfd`),
+//! and fences (sync files and everything else that becomes readable once).
 //!
-//! No command blocks a worker while it waits for a descriptor: it waits for a user event, and one thread waits for all descriptors. It
-//! starts with the first wait and leaves after the last one.
+//! No command blocks a worker while it waits for a descriptor: it waits for a user event, and one thread waits for all
+//! descriptors. It starts with the first wait and leaves after the last one.
 
 use std::os::fd::{AsFd, IntoRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -79,7 +79,8 @@ struct Pending {
 }
 
 impl Pending {
-    /// Ends the event if it may end now that the descriptor is readable. Returns whether it has: another process may have been faster.
+    /// Ends the event if it may end now that the descriptor is readable. Returns whether it has: another process may have been
+    /// faster.
     fn end(&self) -> bool {
         let ends = !self.takes || self.descriptor.take();
         if ends {

@@ -1,4 +1,5 @@
-//! The geometry of a launch: the rules of `clEnqueueNDRangeKernel` and `enqueue_kernel` about sizes, as a function of plain values.
+//! The geometry of a launch: the rules of `clEnqueueNDRangeKernel` and `enqueue_kernel` about sizes, as a function of plain
+//! values.
 //!
 //! Not here: the arithmetic ([`crate::ndrange`]), and the source of the values.
 

@@ -4,8 +4,8 @@
 use clift_include::image::{Component, Encoding, Field, Layout};
 use half::f16;
 
-/// The bytes (1 to 16) of an element, or of a group of equal elements, with a given colour: red, green, blue and alpha, as bits of
-/// floats or integers depending on the format.
+/// The bytes (1 to 16) of an element, or of a group of equal elements, with a given colour: red, green, blue and alpha, as bits
+/// of floats or integers depending on the format.
 pub fn encode(layout: &Layout, colour: [u32; 4]) -> Vec<u8> {
     if let (Some(group), [field]) = (layout.group, layout.fields()) {
         let (number, low_bits) = (number(layout, *field, colour[field.holds as usize]), field.bits - 8);

@@ -1,13 +1,14 @@
 //! Models: small programs that run the pool and the graph in all orders of their threads' steps, with the primitives of
-//! [`crate::sync`] replaced by those of the crate `loom`. A lost wake-up ends an execution with threads that all sleep, which loom
-//! reports; what else has to hold is asserted. `cargo xtask models` runs them.
+//! [`crate::sync`] replaced by those of the crate `loom`. A lost wake-up ends an execution with threads that all sleep, which
+//! loom reports; what else has to hold is asserted. `cargo xtask models` runs them.
 //!
 //! - `pool::models`: how workers sleep, are woken, reserve room for kernels, help and leave;
-//! - `enqueue::models`: how threads find the small children of a family, when it has none, and how small children wait for events;
+//! - `enqueue::models`: how threads find the small children of a family, when it has none, and how small children wait for
+//!   events;
 //! - `graph::models`: counters of dependencies, statuses, and who is told of an end.
 //!
-//! Memory is modelled as well: a relaxed load may return any value that the orderings permit. Nothing is copied: workers are those of the pool.
-//! Orders with more than [`PREEMPTIONS`] preemptions are not explored, except with `LOOM_MAX_PREEMPTIONS`.
+//! Memory is modelled as well: a relaxed load may return any value that the orderings permit. Nothing is copied: workers are
+//! those of the pool. Orders with more than [`PREEMPTIONS`] preemptions are not explored, except with `LOOM_MAX_PREEMPTIONS`.
 //!
 //! Deliberately not here: time, processors, launches, forks and the exit of the process.
 

@@ -79,8 +79,8 @@ impl NdRange {
         }
     }
 
-    /// The same work-items with x and another dimension exchanged, for code that was compiled for it. The dimensions must be those that
-    /// were asked for.
+    /// The same work-items with x and another dimension exchanged, for code that was compiled for it. The dimensions must be
+    /// those that were asked for.
     #[must_use]
     pub fn exchanged(&self, exchange: Exchange) -> Self {
         debug_assert_eq!(self.exchange, None);
@@ -140,9 +140,9 @@ impl NdRange {
     }
 
     /// Work-group coalescing along x: the same work-items in fewer groups, for a kernel whose result does not depend on the group
-    /// size. Rows have at most `most` work-items then, all groups have the same size, and enough of them remain for `workers`; rows of
-    /// no more than `lanes` take no longer than shorter ones, however few groups remain. If the last group of each row is smaller,
-    /// nothing changes.
+    /// size. Rows have at most `most` work-items then, all groups have the same size, and enough of them remain for `workers`;
+    /// rows of no more than `lanes` take no longer than shorter ones, however few groups remain. If the last group of each row
+    /// is smaller, nothing changes.
     #[must_use]
     pub(crate) fn coalesced(&self, most: u64, lanes: u64, workers: usize) -> Self {
         let row = self.local_size[0];

@@ -232,8 +232,8 @@ pub(crate) fn signal_action(signal: i32) -> Option<libc::sigaction> {
     unsafe { (libc::sigaction(signal, core::ptr::null(), action.as_mut_ptr()) == 0).then(|| action.assume_init()) }
 }
 
-/// Installs a handler, which runs on the thread's alternate stack if there is one. Meanwhile `blocked` is blocked, but `signal` is
-/// not, unless it is the same.
+/// Installs a handler, which runs on the thread's alternate stack if there is one. Meanwhile `blocked` is blocked, but `signal`
+/// is not, unless it is the same.
 pub(crate) fn set_signal_handler(
     signal: i32,
     blocked: i32,
@@ -320,8 +320,8 @@ pub(crate) fn signal_stack_bytes() -> usize {
     least.max(libc::MINSIGSTKSZ) + (64 << 10)
 }
 
-/// Whether the process has rights that its user has not (it was started from a file with the set-user-ID bit, for example), so that
-/// its environment is not to be trusted.
+/// Whether the process has rights that its user has not (it was started from a file with the set-user-ID bit, for example), so
+/// that its environment is not to be trusted.
 pub fn is_privileged() -> bool {
     // SAFETY: the function only reads the process's auxiliary vector.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }

@@ -75,8 +75,8 @@ fn kernels_follow_pointers_into_memory_of_all_types() {
     }
 }
 
-/// Digits that kernels in two queues append to a number, in the order of the sync points; then the same in a copy for one queue, in
-/// which one of the digits has been changed.
+/// Digits that kernels in two queues append to a number, in the order of the sync points; then the same in a copy for one
+/// queue, in which one of the digits has been changed.
 #[test]
 fn command_buffers_with_several_queues() {
     let kernel = kernel("kernel void k(global uint *p, uint n) { p[0] = p[0] * 10 + n; }");
@@ -85,7 +85,8 @@ fn command_buffers_with_several_queues() {
     let flags = [CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, 0];
     let one = [1_usize];
     let mut error = 1;
-    // SAFETY: lists of the stated lengths, which end with zero where no length is stated, and room for results; handles are valid.
+    // SAFETY: lists of the stated lengths, which end with zero where no length is stated, and room for results; handles are
+    // valid.
     unsafe {
         let buffer = clCreateCommandBufferKHR(2, queues.as_ptr(), flags.as_ptr(), &mut error);
         assert_code(error, CL_SUCCESS);
@@ -171,7 +172,8 @@ fn large_command_buffers() {
     assert_code(set_mem(kernel, 0, mem), CL_SUCCESS);
     assert_code(set_arg(kernel, 1, 1_u32), CL_SUCCESS);
     let flags = [CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, 0];
-    // SAFETY: lists of the stated lengths, which end with zero where no length is stated, and room for results; handles are valid.
+    // SAFETY: lists of the stated lengths, which end with zero where no length is stated, and room for results; handles are
+    // valid.
     let time = |count: usize| unsafe {
         let (start, size, mut error) = (Instant::now(), [1_usize], 1);
         let buffer = clCreateCommandBufferKHR(1, &queue, flags.as_ptr(), &mut error);

@@ -1,5 +1,5 @@
-//! The latencies that a child of the benchmark measures: from source or SPIR-V to a result, and the overhead of calls. Those of pipes and
-//! of kernels that enqueue kernels are in [`queues`].
+//! The latencies that a child of the benchmark measures: from source or SPIR-V to a result, and the overhead of calls. Those of
+//! pipes and of kernels that enqueue kernels are in [`queues`].
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -5,9 +5,9 @@
 //! selects the driver and empty caches. Hangs and crashes of a child are results, too.
 //!
 //! [`suite`] is the table of kernels, and [`work`] describes a kernel's inputs and outputs. Children measure [`throughput`],
-//! [`latency`] and [`queues`]; [`functions`] is a table of built-in functions to be measured. [`children`] starts the children, [`drivers`]
-//! finds the drivers, and [`levels`] makes one for each optimization level of the front end; [`report`] and [`plot`] show the
-//! results.
+//! [`latency`] and [`queues`]; [`functions`] is a table of built-in functions to be measured. [`children`] starts the children,
+//! [`drivers`] finds the drivers, and [`levels`] makes one for each optimization level of the front end; [`report`] and
+//! [`plot`] show the results.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod children;

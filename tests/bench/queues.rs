@@ -1,5 +1,5 @@
-//! Pipes and device-side enqueue: throughput of pipes, the cost of children, and two algorithms with kernels that enqueue kernels, beside
-//! the same with the host in their place. Results are checked.
+//! Pipes and device-side enqueue: throughput of pipes, the cost of children, and two algorithms with kernels that enqueue
+//! kernels, beside the same with the host in their place. Results are checked.
 
 use std::collections::BTreeMap;
 use std::ptr::null_mut;

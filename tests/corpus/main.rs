@@ -2,9 +2,9 @@
 //! drivers, and compares the results.
 //!
 //! For each source, a child of this program plans launches and runs them with all checks of the driver; launches without a
-//! report are then run by a child for each way, and the parent compares what they changed. [`plan`] describes arguments and launches,
-//! [`source`] how a file is built, [`report`] what is printed. Deliberately not there: sources that are parts of a larger text, pipes
-//! and device queues.
+//! report are then run by a child for each way, and the parent compares what they changed. [`plan`] describes arguments and
+//! launches, [`source`] how a file is built, [`report`] what is printed. Deliberately not there: sources that are parts of a
+//! larger text, pipes and device queues.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod child;

@@ -65,7 +65,8 @@ pub(crate) fn run(args: &Args, result: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The first report of the checks of kernels that has been added to the file of these. `read` is the part of the file that is known.
+/// The first report of the checks of kernels that has been added to the file of these. `read` is the part of the file that is
+/// known.
 fn first_report(read: &mut usize) -> Option<String> {
     let text = std::fs::read_to_string(std::env::var_os(REPORTS)?).ok()?;
     let added = text.get(*read..)?.lines().next().map(str::to_owned);

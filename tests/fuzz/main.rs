@@ -2,7 +2,8 @@
 //!
 //! The parent compares. For each configuration, a child of this program builds and runs a batch of programs and writes the
 //! results line by line, so that a crash or a hang affects only one program. [`generate`] creates the programs; seeds reproduce
-//! them. Deliberately not there: inexact functions, filtered images, printf, and sub-groups on other drivers, which divide work-items differently.
+//! them. Deliberately not there: inexact functions, filtered images, printf, and sub-groups on other drivers, which divide
+//! work-items differently.
 #![allow(unsafe_code, reason = "OpenCL's host interface is a C interface")]
 
 mod child;

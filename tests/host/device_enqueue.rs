@@ -318,9 +318,9 @@ fn a_failed_event_fails_what_waits() {
     assert!(event.command_execution_status().map_or(true, |status| status.0 < 0));
 }
 
-/// A graph of 200 children with events, in which each waits for up to three of the 16 before it and for a user event, and may have a
-/// child itself. `out[i]` is 1 after child `i`, or -2 if it came before one of its predecessors. `set` is how the user event of those
-/// whose number is a multiple of 50 gets its status; that of the others is set by a child.
+/// A graph of 200 children with events, in which each waits for up to three of the 16 before it and for a user event, and may
+/// have a child itself. `out[i]` is 1 after child `i`, or -2 if it came before one of its predecessors. `set` is how the user
+/// event of those whose number is a multiple of 50 gets its status; that of the others is set by a child.
 fn graph(set: &str) -> String {
     format!(
         "int before(int i, int n) {{ return i - 1 - (i * 7 + n * 5 + (i >> 3)) % 16; }}

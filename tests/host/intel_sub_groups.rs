@@ -1,4 +1,5 @@
-//! Functions of sub-groups that Intel's extensions add: shuffles, and reads and writes of blocks of buffers, local memory and images.
+//! Functions of sub-groups that Intel's extensions add: shuffles, and reads and writes of blocks of buffers, local memory and
+//! images.
 
 use std::ptr::{null, null_mut};
 

@@ -1,5 +1,5 @@
-//! Pointer arguments whose memory overlaps: work-items see what they wrote through another argument. Usual code takes the memory of
-//! different arguments for separate, so that such launches need other code.
+//! Pointer arguments whose memory overlaps: work-items see what they wrote through another argument. Usual code takes the
+//! memory of different arguments for separate, so that such launches need other code.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;

@@ -1,4 +1,5 @@
-//! Host threads that use pipes and kernels that enqueue kernels at the same time: no packet is lost or doubled, and every child runs.
+//! Host threads that use pipes and kernels that enqueue kernels at the same time: no packet is lost or doubled, and every child
+//! runs.
 //!
 //! `CLIFT_STRESS_MS` is how long they do so, in milliseconds.
 

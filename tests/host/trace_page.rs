@@ -1,5 +1,5 @@
-//! The page that `clift-report` makes from a trace: a program is traced, and the page shows what it did. If there is a browser, it
-//! opens the page.
+//! The page that `clift-report` makes from a trace: a program is traced, and the page shows what it did. If there is a browser,
+//! it opens the page.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -204,8 +204,8 @@ fn undefined_division() -> Case {
     .clift_only("a division by zero traps")
 }
 
-/// Whether an unsigned quotient is zero, with divisors of zero among others. Programs take the comparison to be that of the operands:
-/// how many items a work-item processes is `items / size + !(id / (items % size))`.
+/// Whether an unsigned quotient is zero, with divisors of zero among others. Programs take the comparison to be that of the
+/// operands: how many items a work-item processes is `items / size + !(id / (items % size))`.
 fn zero_quotients() -> Case {
     fn divisor(i: usize) -> u32 {
         (i % 3) as u32

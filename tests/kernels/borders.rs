@@ -1,5 +1,5 @@
-//! Loops that treat borders: clamped, mirrored, tested and wrapped indices, in all directions and with all kinds of counters, at and
-//! away from the borders.
+//! Loops that treat borders: clamped, mirrored, tested and wrapped indices, in all directions and with all kinds of counters,
+//! at and away from the borders.
 
 use clift_tests::kernel::{Case, GLOBAL};
 use clift_tests::values::spread;
@@ -8,7 +8,8 @@ fn element(k: usize) -> i32 {
     spread(5, k) as i32 % 1000
 }
 
-/// A one-dimensional filter: the loop over `k` from `-r` to `r`, what it does with the element at `x + k`, and the same on the host.
+/// A one-dimensional filter: the loop over `k` from `-r` to `r`, what it does with the element at `x + k`, and the same on the
+/// host.
 fn filter(
     name: &str,
     r: i32,

@@ -1,5 +1,5 @@
-//! Sub-groups of a work-group that wait for one another in loops: they make progress independently of each other, in whatever order
-//! they run.
+//! Sub-groups of a work-group that wait for one another in loops: they make progress independently of each other, in whatever
+//! order they run.
 
 use std::fmt::Write;
 
@@ -24,8 +24,8 @@ const WAITS: [&str; 8] = [
     "{ int k = 0; while (slots[k] != i) k = (k + 1) & 7; slots[k] = -1; }",
 ];
 
-/// A program of steps that the sub-groups execute in turns, each a step when the one before is done. What waits, how, and in which
-/// memory, depends on `seed`.
+/// A program of steps that the sub-groups execute in turns, each a step when the one before is done. What waits, how, and in
+/// which memory, depends on `seed`.
 fn turns(seed: u64) -> Case {
     let mut rng = fastrand::Rng::with_seed(seed);
     let space = ["local", "global"][rng.usize(..2)];
@@ -157,8 +157,8 @@ fn lock_kept_while_waiting() -> Case {
     .needs(Need::SubGroups)
 }
 
-/// Work-items, from the last one of each group to the first. Nothing promises this for work-items of one sub-group, but where packs
-/// would prevent it, a kernel has one lane.
+/// Work-items, from the last one of each group to the first. Nothing promises this for work-items of one sub-group, but where
+/// packs would prevent it, a kernel has one lane.
 fn backwards() -> Case {
     Case::new(
         "forward_progress::backwards",

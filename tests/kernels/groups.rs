@@ -191,7 +191,8 @@ fn in_control_flow() -> Case {
     .needs(Need::WorkGroupFunctions)
 }
 
-/// What kernels about sub-groups begin with: who is where (`sg`, `li`), and values that others look at (`v`), for up to 256 items.
+/// What kernels about sub-groups begin with: who is where (`sg`, `li`), and values that others look at (`v`), for up to 256
+/// items.
 const HEAD: &str = "
     #define FOR_MEMBERS(m) for (uint m = 0; m < n; m++) if (sg[m] == get_sub_group_id() && here[m])
     #define SAY(k, holds) ok |= (uint)((holds) != 0) << (k)

@@ -183,7 +183,8 @@ fn wide(i: usize) -> u64 {
     spread(83, i)
 }
 
-/// Numbers that are taken apart into coordinates of a grid and put together again, in several ways, and the id likewise as an index.
+/// Numbers that are taken apart into coordinates of a grid and put together again, in several ways, and the id likewise as an
+/// index.
 fn coordinates(ty: &str, nx: u64, ny: u64) -> Case {
     let plane = nx * ny;
     let source = format!(

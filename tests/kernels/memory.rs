@@ -56,8 +56,8 @@ fn packed_structures() -> Case {
     })
 }
 
-/// Triangular loops over a row in memory: the element that a loop adds to is not among those that it reads, or the last of them, or before
-/// them.
+/// Triangular loops over a row in memory: the element that a loop adds to is not among those that it reads, or the last of
+/// them, or before them.
 fn triangles() -> Case {
     const N: usize = 9;
     let element = |e: usize| spread(33, e) as i32;
@@ -557,8 +557,8 @@ fn misaligned_source() -> Case {
     })
 }
 
-/// One memory by pointers of several types, as programs do that copy eight bytes at a time: OpenCL has an option for strict aliasing,
-/// which is not given.
+/// One memory by pointers of several types, as programs do that copy eight bytes at a time: OpenCL has an option for strict
+/// aliasing, which is not given.
 fn type_punning() -> Case {
     Case::new(
         "memory::type_punning",
@@ -585,8 +585,8 @@ fn type_punning() -> Case {
     })
 }
 
-/// The first and the last item of a group write the elements beside those of the group, of a type with so many bytes: a place that
-/// all lanes of a pack share.
+/// The first and the last item of a group write the elements beside those of the group, of a type with so many bytes: a place
+/// that all lanes of a pack share.
 fn halo(ty: &str, bytes: usize, component: &str) -> Case {
     let small = |i: usize| value(i) & 15;
     Case::new(
@@ -613,7 +613,8 @@ fn halo(ty: &str, bytes: usize, component: &str) -> Case {
     .stated_local()
 }
 
-/// Components of records that are updated one after the other, the last one from the first one's new value, with indices of 32 bits.
+/// Components of records that are updated one after the other, the last one from the first one's new value, with indices of 32
+/// bits.
 fn components_in_turn(components: usize, ty: &str) -> Case {
     let updates: String = (0..components)
         .map(|k| format!("p[{components} * i + {k}] = p[{components} * i + {k}] * {} + 5;\n", k + 2))

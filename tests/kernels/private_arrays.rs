@@ -301,7 +301,8 @@ fn pointers() -> Case {
     })
 }
 
-/// Keys with their values, sorted by exchanging neighbours: lists of a constant length, or of one that differs between work-items.
+/// Keys with their values, sorted by exchanging neighbours: lists of a constant length, or of one that differs between
+/// work-items.
 fn sorted_pairs<T: Element + Ord>(
     ty: &str,
     constant: bool,
@@ -414,8 +415,8 @@ fn message<W: Element>(
         .input_n(GLOBAL + 2, element)
 }
 
-/// A table that all work-items fill alike, or that one kind of them changes afterwards: of scalars and of vectors, in private memory and in
-/// the local memory of groups of one work-item.
+/// A table that all work-items fill alike, or that one kind of them changes afterwards: of scalars and of vectors, in private
+/// memory and in the local memory of groups of one work-item.
 fn filled_alike(
     name: &str,
     head: &str,

@@ -1,5 +1,5 @@
-//! Pointers into private arrays that differ with the path: iterators, the place that a search finds, buffers that are exchanged, and
-//! parts of elements. All work-items execute this, or only some of them, and as often as each other or not.
+//! Pointers into private arrays that differ with the path: iterators, the place that a search finds, buffers that are
+//! exchanged, and parts of elements. All work-items execute this, or only some of them, and as often as each other or not.
 
 use clift_tests::kernel::{Case, GLOBAL, Need};
 use clift_tests::values::spread;

@@ -154,8 +154,8 @@ fn blocks(ty: &str) -> Case {
     }
 }
 
-/// Rows and columns computed from one index, with a border, and a pointer that walks: images of all widths, as packs lie in one row,
-/// at a border, or in two rows.
+/// Rows and columns computed from one index, with a border, and a pointer that walks: images of all widths, as packs lie in one
+/// row, at a border, or in two rows.
 fn flattened(width: usize) -> Case {
     let height = GLOBAL / width;
     let pixel = |k: usize| (spread(3, k) % 100) as f32;

@@ -1,5 +1,6 @@
-//! What loops carry from iteration to iteration: indices of least elements, which are compared with again, and sums of which few bits
-//! are stored. Beside them, indices that wrap around and positions that are vectors: what neighbouring work-items share is hidden.
+//! What loops carry from iteration to iteration: indices of least elements, which are compared with again, and sums of which
+//! few bits are stored. Beside them, indices that wrap around and positions that are vectors: what neighbouring work-items
+//! share is hidden.
 
 use clift_tests::kernel::{Case, GLOBAL};
 use clift_tests::values::spread;

@@ -1,5 +1,5 @@
-//! Lookups in small constant tables, at indices that differ between work-items: all widths of elements, sizes below, at and above those
-//! of registers, indices of several types, and under a condition.
+//! Lookups in small constant tables, at indices that differ between work-items: all widths of elements, sizes below, at and
+//! above those of registers, indices of several types, and under a condition.
 
 use clift_tests::kernel::{Case, Element, Need};
 use clift_tests::values::spread;

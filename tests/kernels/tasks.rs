@@ -1,5 +1,5 @@
-//! Kernels of one work-item with loops in them, as they are written for FPGAs: drivers may execute iterations together, which programs
-//! must not notice.
+//! Kernels of one work-item with loops in them, as they are written for FPGAs: drivers may execute iterations together, which
+//! programs must not notice.
 
 use clift_tests::kernel::Case;
 use clift_tests::values::spread;
@@ -73,7 +73,8 @@ fn product(n: i32) -> Case {
     )
 }
 
-/// As [`product`], with the loops in an order in which iterations of the innermost one, whose number is constant, are independent.
+/// As [`product`], with the loops in an order in which iterations of the innermost one, whose number is constant, are
+/// independent.
 fn reordered_product(n: i32) -> Case {
     task_with(
         "__attribute__((reqd_work_group_size(1, 1, 1)))",

@@ -131,7 +131,8 @@ fn run(program: &Program, name: &str) -> opencl3::Result<Vec<cl_uint>> {
         num_samples: 0,
         buffer: std::ptr::null_mut(),
     };
-    // SAFETY: host memory of the stated sizes outlives the calls, which block; arguments are what the kernels of `sources/` declare.
+    // SAFETY: host memory of the stated sizes outlives the calls, which block; arguments are what the kernels of `sources/`
+    // declare.
     unsafe {
         let copied = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
         let from = Buffer::<cl_uint>::create(context, copied, COUNT, input.as_mut_ptr().cast())?;

@@ -43,7 +43,8 @@ pub const WAYS: &[(&str, &[(&str, &str)])] = &[
     ("calls-interp", &[("CLIFT_INLINE", "0"), ("CLIFT_BACKEND", "interp")]),
     ("calls-unoptimized", &[("CLIFT_INLINE", "0"), (OPTIONS, "-cl-opt-disable")]),
     ("unoptimized", &[(OPTIONS, "-cl-opt-disable")]),
-    // Kernels of which nothing may be reported. Not `race`: random programs read the variables of their atomic operations plainly, too.
+    // Kernels of which nothing may be reported. Not `race`: random programs read the variables of their atomic operations
+    // plainly, too.
     ("checked", &[(CHECKS, "memory,uninit,barrier")]),
     ("checked-memory-8", &[(CHECKS, "memory"), ("CLIFT_WIDTH", "8")]),
     ("checked-cranelift", &[(CHECKS, "memory"), ("CLIFT_BACKEND", "cranelift")]),

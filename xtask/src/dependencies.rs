@@ -1,7 +1,7 @@
 //! `cargo xtask dependencies`: fails if a manifest lists a dependency that no source file uses.
 //!
-//! A dependency counts as used if its name occurs as a path in a source file of the package. Dependencies that are needed for another
-//! reason are listed in `package.metadata.cargo-machete.ignored`, so that `cargo machete` accepts them too.
+//! A dependency counts as used if its name occurs as a path in a source file of the package. Dependencies that are needed for
+//! another reason are listed in `package.metadata.cargo-machete.ignored`, so that `cargo machete` accepts them too.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! `cargo xtask faults`: runs each case of the fault suite (`tests/host/faults`) on this driver, PoCL and Intel's, in processes of its own,
-//! and writes the results as tables into `docs/reliability.md`.
+//! `cargo xtask faults`: runs each case of the fault suite (`tests/host/faults`) on this driver, PoCL and Intel's, in processes
+//! of its own, and writes the results as tables into `docs/reliability.md`.
 //!
 //! What a case checks is in the suite. Here is only how its process ended: that a peer's process dies or hangs is a result, too.
 

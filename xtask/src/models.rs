@@ -1,5 +1,6 @@
-//! `cargo xtask models`: runs the concurrent parts of the driver in all orders of their threads' steps, by the model checker loom. The
-//! models are tests of the packages; the feature `loom` replaces what threads synchronize with, so only they can run with it.
+//! `cargo xtask models`: runs the concurrent parts of the driver in all orders of their threads' steps, by the model checker
+//! loom. The models are tests of the packages; the feature `loom` replaces what threads synchronize with, so only they can run
+//! with it.
 
 use anyhow::Result;
 
@@ -8,7 +9,8 @@ use crate::sh;
 /// Arguments of `models`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Interrupt a thread so many times in an execution. More find rarer faults and take much longer; the default depends on the model.
+    /// Interrupt a thread so many times in an execution. More find rarer faults and take much longer; the default depends on
+    /// the model.
     #[arg(long)]
     preemptions: Option<usize>,
     /// Only the models whose names contain this.

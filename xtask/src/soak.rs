@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: what finds rare faults if it runs for long. Each step runs for the same time; all steps run, and the task fails if one of
-//! them has found something.
+//! `cargo xtask soak`: what finds rare faults if it runs for long. Each step runs for the same time; all steps run, and the
+//! task fails if one of them has found something.
 //!
 //! The steps are tests that also run for a second with the others. A failure prints how to repeat it.
 
@@ -36,8 +36,8 @@ const FUZZ_TESTS: &[(&str, &str)] = &[
     ("clift-icd", "model"),
 ];
 
-/// Programs with sanitizers, for which a stable compiler is told to permit unstable options: the sanitizer, package and test. The standard library is not instrumented; so the
-/// thread sanitizer, which would not see its locks, is not among them.
+/// Programs with sanitizers, for which a stable compiler is told to permit unstable options: the sanitizer, package and test.
+/// The standard library is not instrumented; so the thread sanitizer, which would not see its locks, is not among them.
 const SANITIZED: &[(&str, &str, &str)] = &[
     ("address", "clift-icd", "stale"),
     ("address", "clift-icd", "model"),

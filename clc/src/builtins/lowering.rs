@@ -5,8 +5,8 @@ use spirv::{BuiltIn, FPRoundingMode, GroupOperation, Op, Scope};
 /// What a call becomes. The types of the arguments and of the result say the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
-    /// An instruction of the extended instruction set `OpenCL.std`, by its number: arguments in order, scalars that stand for vectors
-    /// already splat.
+    /// An instruction of the extended instruction set `OpenCL.std`, by its number: arguments in order, scalars that stand for
+    /// vectors already splat.
     Ext(u32),
     /// Instructions of `OpenCL.std` by the class of the first argument.
     ExtByClass {
@@ -105,7 +105,8 @@ pub enum Lowering {
     Enqueue(EnqueueOp),
     /// `sub_group_named_barrier`'s functions.
     NamedBarrier(NamedBarrierOp),
-    /// `__builtin_add_overflow` and the like, by the instruction that wraps around: two operands of one type and a pointer to the result.
+    /// `__builtin_add_overflow` and the like, by the instruction that wraps around: two operands of one type and a pointer to
+    /// the result.
     Overflow(Op),
     /// `__builtin_unreachable` and `__builtin_trap`: control does not come here.
     Unreachable,
@@ -114,8 +115,8 @@ pub enum Lowering {
 }
 
 impl Lowering {
-    /// The attribute of C that says that a call without its result is in vain; `None` if the call has effects. Functions that store
-    /// through pointers are not told apart.
+    /// The attribute of C that says that a call without its result is in vain; `None` if the call has effects. Functions that
+    /// store through pointers are not told apart.
     pub(crate) fn attribute(self) -> Option<&'static str> {
         match self {
             Lowering::Ext(_)

@@ -1,4 +1,5 @@
-//! Signatures of the table: short texts such as `T(T, const any T*)`, which are expanded to overloads when their function is used.
+//! Signatures of the table: short texts such as `T(T, const any T*)`, which are expanded to overloads when their function is
+//! used.
 //!
 //! | word | type |
 //! |---|---|
@@ -16,8 +17,9 @@
 //! | `atomic_` ... | an atomic type |
 //! | `pipe`, `packet`, `block` | what the call has |
 //!
-//! Pointers have an address space, or one of the words `any` (`generic`; without that, all but `constant`), `all` (`any` and `constant`),
-//! `base` (`global`, `local`) and `named` (`global`, `local`, `private`). Without a word it is the one that C declarations have.
+//! Pointers have an address space, or one of the words `any` (`generic`; without that, all but `constant`), `all` (`any` and
+//! `constant`), `base` (`global`, `local`) and `named` (`global`, `local`, `private`). Without a word it is the one that C
+//! declarations have.
 
 use smallvec::SmallVec;
 

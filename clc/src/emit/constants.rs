@@ -215,8 +215,8 @@ impl ModuleBuilder<'_> {
         self.unique(Op::ConstantNull, memory_type, &[])
     }
 
-    /// A union with a value. If its type cannot hold the member's, the bytes of the value fill a structure of another type: objects
-    /// with such an initializer are given that type (`globals.rs`), so here only the bytes of scalars are translated.
+    /// A union with a value. If its type cannot hold the member's, the bytes of the value fill a structure of another type:
+    /// objects with such an initializer are given that type (`globals.rs`), so here only the bytes of scalars are translated.
     fn union_constant(&mut self, ty: Ty, record: RecordId, field: u32, value: &Constant) -> Id {
         if is_zero(value) {
             return self.memory_zero(ty);

@@ -1,5 +1,5 @@
-//! The instructions of one function. An instruction goes to the end of the current block; when that has ended (after a jump), what
-//! follows cannot be reached, and is dropped until a block begins that something jumps to.
+//! The instructions of one function. An instruction goes to the end of the current block; when that has ended (after a jump),
+//! what follows cannot be reached, and is dropped until a block begins that something jumps to.
 
 use rustc_hash::FxHashSet;
 use spirv::{Decoration, MemoryAccess, Op, StorageClass};

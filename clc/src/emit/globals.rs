@@ -56,8 +56,8 @@ impl ModuleBuilder<'_> {
         self.finished(id, found)
     }
 
-    /// The entry of an object in the table, if the object is not being declared: SPIR-V has no initializer that refers to its variable, or
-    /// to one that comes later.
+    /// The entry of an object in the table, if the object is not being declared: SPIR-V has no initializer that refers to its
+    /// variable, or to one that comes later.
     fn finished(&mut self, id: GlobalId, found: Id) -> Id {
         if found >= UNFINISHED {
             let span = self.source.globals.get(id.0 as usize).map_or(Span::NONE, |global| global.span);

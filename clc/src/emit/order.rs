@@ -1,5 +1,5 @@
-//! The order of blocks: reachable ones only, each after the block that dominates it. Structured code has it from the start; `goto`,
-//! and code after it, do not.
+//! The order of blocks: reachable ones only, each after the block that dominates it. Structured code has it from the start;
+//! `goto`, and code after it, do not.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;

@@ -1,5 +1,5 @@
-//! Records as `OpTypeStruct` with exactly the layout that the language gives them: where the natural layout of the members differs,
-//! padding is a member, and a structure that must not have alignment is packed. Consumers need no offsets.
+//! Records as `OpTypeStruct` with exactly the layout that the language gives them: where the natural layout of the members
+//! differs, padding is a member, and a structure that must not have alignment is packed. Consumers need no offsets.
 
 use spirv::{Decoration, Op};
 

@@ -1,6 +1,7 @@
-//! Tables: long `const` arrays of functions whose initializer is constant. They are objects in constant memory rather than copies in
-//! private memory, and an element that is known is a constant, unless something takes the address of the array. Short arrays are
-//! variables: where loops over them are unrolled, the kernel compiler promotes them, but does not read constant memory.
+//! Tables: long `const` arrays of functions whose initializer is constant. They are objects in constant memory rather than
+//! copies in private memory, and an element that is known is a constant, unless something takes the address of the array. Short
+//! arrays are variables: where loops over them are unrolled, the kernel compiler promotes them, but does not read constant
+//! memory.
 
 use std::rc::Rc;
 

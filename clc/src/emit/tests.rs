@@ -313,7 +313,8 @@ fn unreachable_code_ends_blocks() {
     assert_eq!((list.count(Op::AssumeTrueKHR), list.count(Op::IAdd)), (1, 0));
 }
 
-/// A variable without an initializer has no value in the next iteration. In a function's outermost scope nothing is gained by that.
+/// A variable without an initializer has no value in the next iteration. In a function's outermost scope nothing is gained by
+/// that.
 #[test]
 fn lifetimes_begin_in_loops() {
     let body = "float4 a; a.x = *p; for (int i = 0; i < 9; i++) { float4 b; float c = i, d[2]; b.y = c; d[0] = c; *p += b.y + d[0]; }";

@@ -1,5 +1,5 @@
-//! Types: those of values, and those of objects in memory. They differ in `bool`, which is an `OpTypeBool` as a value and a byte in
-//! memory; vectors of three lanes have the size of four in both.
+//! Types: those of values, and those of objects in memory. They differ in `bool`, which is an `OpTypeBool` as a value and a
+//! byte in memory; vectors of three lanes have the size of four in both.
 
 use spirv::{AccessQualifier, Capability, Dim, Op, StorageClass};
 
@@ -127,7 +127,8 @@ impl ModuleBuilder<'_> {
         Some(id)
     }
 
-    /// The pointer type `ty` to objects of type `to`. What is declared by a pointer into an unfinished record is a forward pointer.
+    /// The pointer type `ty` to objects of type `to`. What is declared by a pointer into an unfinished record is a forward
+    /// pointer.
     fn pointer(&mut self, ty: Ty, class: StorageClass, to: Ty) -> Id {
         if class == StorageClass::Generic {
             self.capability(Capability::GenericPointer);

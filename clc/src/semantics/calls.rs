@@ -8,7 +8,8 @@ use crate::tree::FunctionId;
 impl Checker<'_, '_> {
     /// Checks the calls of what the program can run: everything that its kernels reach if it is whole; otherwise everything.
     ///
-    /// A block literal is not a call: a function may enqueue a block that calls the function. So a block's function begins a path.
+    /// A block literal is not a call: a function may enqueue a block that calls the function. So a block's function begins a
+    /// path.
     pub(crate) fn check_calls(&mut self) {
         let count = self.module.functions.len();
         let mut callees: Vec<Vec<(FunctionId, Span)>> = vec![Vec::new(); count];

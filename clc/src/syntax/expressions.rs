@@ -253,8 +253,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `(type)(...)`. What follows belongs to the whole if the type is a vector type, as in `(float4)(a, b).x`, otherwise to the operand of the
-    /// cast, as in `(int)(a).x`.
+    /// `(type)(...)`. What follows belongs to the whole if the type is a vector type, as in `(float4)(a, b).x`, otherwise to
+    /// the operand of the cast, as in `(int)(a).x`.
     fn cast_of_parentheses(&mut self, ty: TypeName, start: Span) -> Parse<Expr> {
         if self.starts_type_at(1) || self.peek() == Tok::Punct(Punct::LeftBrace) {
             let operand = self.nested(Self::cast)?;

@@ -366,8 +366,8 @@ pub enum ExprKind {
     Shuffle(Box<Expr>, Box<Expr>, Vec<Option<u8>>),
     /// A member of a record value.
     Field(Box<Expr>, u32),
-    /// A record or array from the values of its members, in order; missing ones at the end are zeros. A union has one: the index of
-    /// the member, and its value.
+    /// A record or array from the values of its members, in order; missing ones at the end are zeros. A union has one: the
+    /// index of the member, and its value.
     Aggregate(Vec<(u32, Expr)>),
     /// Evaluates the first for its effects; the value of the second.
     Comma(Box<Expr>, Box<Expr>),
@@ -415,8 +415,8 @@ pub enum PlaceKind {
     Index(Box<Place>, Box<Expr>),
     /// A member of a record, or of a union.
     Field(Box<Place>, u32),
-    /// Lanes of a vector. None repeats if it is stored to. The fourth lane of a vector of three (`v.hi`) is undefined, and a store leaves
-    /// it out.
+    /// Lanes of a vector. None repeats if it is stored to. The fourth lane of a vector of three (`v.hi`) is undefined, and a
+    /// store leaves it out.
     Lanes(Box<Place>, Vec<u8>),
     /// One lane of a vector, by an index (`v[i]`).
     Lane(Box<Place>, Box<Expr>),

@@ -1,5 +1,6 @@
-//! The types of OpenCL C: an interned [`Ty`] stands for a type without its outermost qualifiers, a [`QualTy`] for a qualified one.
-//! `typedef` names are not types: they are resolved when they are used. `signed char` is `char`, and `long long` is `long`.
+//! The types of OpenCL C: an interned [`Ty`] stands for a type without its outermost qualifiers, a [`QualTy`] for a qualified
+//! one. `typedef` names are not types: they are resolved when they are used. `signed char` is `char`, and `long long` is
+//! `long`.
 
 mod float;
 mod layout;
@@ -67,8 +68,8 @@ pub struct Quals {
     pub is_restrict: bool,
     /// The address space in which the object lies.
     pub space: AddressSpace,
-    /// The alignment in bytes that a `typedef` gives the object instead of that of the type; 0 for none. It says where objects lie
-    /// and how they are accessed; types that differ only in it are compatible.
+    /// The alignment in bytes that a `typedef` gives the object instead of that of the type; 0 for none. It says where objects
+    /// lie and how they are accessed; types that differ only in it are compatible.
     pub align: u32,
 }
 

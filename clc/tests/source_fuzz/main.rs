@@ -1,5 +1,5 @@
-//! Fuzzes the front end: sources of the repository and a few of its own, damaged, for a second each. `CLIFT_FUZZ_MS` says how long
-//! instead, `CLIFT_FUZZ_SEEDS` names a directory of sources to damage. A source that takes long, or makes the front end
+//! Fuzzes the front end: sources of the repository and a few of its own, damaged, for a second each. `CLIFT_FUZZ_MS` says how
+//! long instead, `CLIFT_FUZZ_SEEDS` names a directory of sources to damage. A source that takes long, or makes the front end
 //! panic, fails the test with the seed that `ARBTEST_SEED` repeats.
 #![allow(missing_docs, reason = "a test")]
 

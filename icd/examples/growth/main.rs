@@ -5,11 +5,11 @@
 //! cargo run --release -p clift-icd --example growth -- --table FILE.md --plot FILE.svg [FAMILY...]
 //! ```
 //!
-//! For each size, a child process of this program builds the source (`clBuildProgram`) and launches the kernel for work-items that do not
-//! fill whole packs, with limits on time and address space. The output is seconds of processor time, MB, and the exponent of the
-//! growth between the last two sizes: 1 where twice the kernel takes twice the time. With `--table` or `--plot`, each family is measured at
-//! kernels of about 1,000 to 500,000 instructions of SPIR-V. Nothing is asserted here; `jit/src/spmd/tests/growth.rs` counts
-//! the instructions generated for kernels that grow.
+//! For each size, a child process of this program builds the source (`clBuildProgram`) and launches the kernel for work-items
+//! that do not fill whole packs, with limits on time and address space. The output is seconds of processor time, MB, and the
+//! exponent of the growth between the last two sizes: 1 where twice the kernel takes twice the time. With `--table` or
+//! `--plot`, each family is measured at kernels of about 1,000 to 500,000 instructions of SPIR-V. Nothing is asserted here;
+//! `jit/src/spmd/tests/growth.rs` counts the instructions generated for kernels that grow.
 
 #[path = "../../tests/api/cl.rs"]
 #[allow(dead_code, unsafe_code, reason = "shared with the tests of the API; calls of C functions")]

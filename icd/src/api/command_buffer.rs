@@ -34,8 +34,8 @@ pub fn create(
     // CL_INVALID_VALUE if num_queues is zero, or if queues is NULL
     // CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT: see `checked_queues`
     let queues = checked_queues(num_queues, queues)?;
-    // CL_INCOMPATIBLE_COMMAND_QUEUE_KHR if a device does not support several queues, or devices cannot synchronize with each other:
-    // all do
+    // CL_INCOMPATIBLE_COMMAND_QUEUE_KHR if a device does not support several queues, or devices cannot synchronize with each
+    // other: all do
     let list = properties.verbatim();
     let (mut flags, mut asserts) = (0, 0);
     for (index, (name, value)) in pairs(&list).enumerate() {
@@ -62,8 +62,8 @@ pub fn create(
 /// Queues of one context.
 ///
 /// # Errors
-/// `CL_INVALID_VALUE` if there are none, `CL_INVALID_COMMAND_QUEUE` if one is not a valid queue, `CL_INVALID_CONTEXT` if they do not
-/// have the same context.
+/// `CL_INVALID_VALUE` if there are none, `CL_INVALID_COMMAND_QUEUE` if one is not a valid queue, `CL_INVALID_CONTEXT` if they
+/// do not have the same context.
 fn checked_queues(count: cl_uint, queues: InArray<Handle<Queue>>) -> ClResult<Vec<Ref<Queue>>> {
     ensure(count != 0 && !queues.is_null(), InvalidValue)?;
     let queues = queues.iter(count as usize).map(|queue| queue.active()).collect::<ClResult<Vec<_>>>()?;

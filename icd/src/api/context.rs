@@ -79,7 +79,8 @@ fn checked_properties(properties: Properties<cl_context_properties>) -> ClResult
             CL_CONTEXT_INTEROP_USER_SYNC => {
                 ensure(value == CL_FALSE as isize || value == CL_TRUE as isize, InvalidProperty)?;
             }
-            // CL_INVALID_PROPERTY if CL_CONTEXT_TERMINATE_KHR is set to CL_TRUE, but not all of the devices support termination: they do
+            // CL_INVALID_PROPERTY if CL_CONTEXT_TERMINATE_KHR is set to CL_TRUE, but not all of the devices support
+            // termination: they do
             TERMINATE | TERMINATE_1X => {
                 ensure(value == CL_FALSE as isize || value == CL_TRUE as isize, InvalidProperty)?;
             }

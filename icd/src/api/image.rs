@@ -57,7 +57,8 @@ fn is_supported(format: Format, kind: ImageType) -> bool {
     format.any_dimensions().is_some_and(|any| any || matches!(kind, ImageType::D2 | ImageType::D2Array))
 }
 
-/// Whether kernels can access images of a format as the flags say. Images are created with other flags, too: then only reads work.
+/// Whether kernels can access images of a format as the flags say. Images are created with other flags, too: then only reads
+/// work.
 fn is_usable(format: Format, flags: cl_mem_flags) -> bool {
     let writes = flags & CL_MEM_READ_ONLY == 0 || flags & CL_MEM_KERNEL_READ_AND_WRITE != 0;
     !writes || format.layout().is_some_and(|layout| layout.group.is_none())

@@ -100,7 +100,8 @@ fn ranges(
             // CL_INVALID_DEVICE_PARTITION_COUNT if the total number of compute units requested exceeds
             // CL_DEVICE_MAX_COMPUTE_UNITS
             ensure(each <= count, InvalidDevicePartitionCount)?;
-            // CL_DEVICE_PARTITION_FAILED: as above; a part that is the whole device is not a partition, as the conformance tests have it
+            // CL_DEVICE_PARTITION_FAILED: as above; a part that is the whole device is not a partition, as the conformance
+            // tests have it
             ensure(each < count, DevicePartitionFailed)?;
             // Remaining units belong to no sub-device
             (0..count / each).map(|index| (first + index * each, each)).collect()

@@ -1,7 +1,8 @@
 //! Recording of commands into command buffers (`cl_khr_command_buffer`).
 //!
-//! A recorded command has the arguments of the `clEnqueue*` function of the same name, between those of recording, which the entry
-//! stub collects in a [`Recording`]. So each function here names the checks of the command ([`super::enqueue`]) and nothing else.
+//! A recorded command has the arguments of the `clEnqueue*` function of the same name, between those of recording, which the
+//! entry stub collects in a [`Recording`]. So each function here names the checks of the command ([`super::enqueue`]) and
+//! nothing else.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Semaphores (`cl_khr_semaphore`): creation and queries; the commands that signal them and wait for them. External semaphores, which
-//! are file descriptors (`cl_khr_external_semaphore` with `_opaque_fd` and `_sync_fd`).
+//! Semaphores (`cl_khr_semaphore`): creation and queries; the commands that signal them and wait for them. External semaphores,
+//! which are file descriptors (`cl_khr_external_semaphore` with `_opaque_fd` and `_sync_fd`).
 //!
-//! An opaque descriptor is one that a Clift semaphore has exported, in this process or in another one. Sync files cannot be exported: no
-//! system call makes one.
+//! An opaque descriptor is one that a Clift semaphore has exported, in this process or in another one. Sync files cannot be
+//! exported: no system call makes one.
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;

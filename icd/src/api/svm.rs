@@ -1,5 +1,5 @@
-//! Shared virtual memory: allocation and freeing. What `cl_khr_unified_svm` adds is in [`super::unified_svm`]. Commands on pointers
-//! are in [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
+//! Shared virtual memory: allocation and freeing. What `cl_khr_unified_svm` adds is in [`super::unified_svm`]. Commands on
+//! pointers are in [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
 //!
 //! The device supports all kinds, up to fine-grained sharing of the whole address space with atomics
 //! ([`crate::caps::SVM_CAPABILITIES`]), so the rules for devices without support can never be violated.

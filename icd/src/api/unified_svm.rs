@@ -1,8 +1,8 @@
-//! Types of shared virtual memory (`cl_khr_unified_svm`): allocation, freeing, queries and suggestions. Commands on pointers are in
-//! [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
+//! Types of shared virtual memory (`cl_khr_unified_svm`): allocation, freeing, queries and suggestions. Commands on pointers
+//! are in [`super::enqueue::pointer`], kernel arguments in [`super::kernel`].
 //!
-//! The types ([`SVM_TYPES`]) differ in whose the memory is, which matters only for what queries report. The device supports all of
-//! them, so `CL_INVALID_OPERATION` for a type without support is never returned.
+//! The types ([`SVM_TYPES`]) differ in whose the memory is, which matters only for what queries report. The device supports all
+//! of them, so `CL_INVALID_OPERATION` for a type without support is never returned.
 
 use clift_include::cl::*;
 
@@ -45,8 +45,8 @@ pub fn alloc(
     if size == 0 {
         return Ok(HostPtr::NULL);
     }
-    // CL_OUT_OF_RESOURCES if there is a failure to allocate resources, also beyond CL_DEVICE_MAX_MEM_ALLOC_SIZE; an alignment that
-    // is not supported is an invalid value of its property
+    // CL_OUT_OF_RESOURCES if there is a failure to allocate resources, also beyond CL_DEVICE_MAX_MEM_ALLOC_SIZE; an alignment
+    // that is not supported is an invalid value of its property
     let bytes = allocate(size, given.alignment).map_err(|error| match error {
         InvalidValue => InvalidProperty,
         InvalidBufferSize => OutOfResources,

@@ -307,8 +307,8 @@ pub const SVM_CAPABILITIES: cl::cl_device_svm_capabilities = cl::CL_DEVICE_SVM_C
     | cl::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
     | cl::CL_DEVICE_SVM_ATOMICS;
 
-/// The types of shared virtual memory of `cl_khr_unified_svm`. All of them are the same memory, so that they have all capabilities but
-/// those that say whose it is. `clSVMAlloc` allocates the first.
+/// The types of shared virtual memory of `cl_khr_unified_svm`. All of them are the same memory, so that they have all
+/// capabilities but those that say whose it is. `clSVMAlloc` allocates the first.
 pub const SVM_TYPES: &[cl::cl_svm_capabilities_khr] = {
     const SHARED: cl::cl_svm_capabilities_khr = cl::CL_SVM_CAPABILITY_SINGLE_ADDRESS_SPACE_KHR
         | cl::CL_SVM_CAPABILITY_CONTEXT_ACCESS_KHR
@@ -352,7 +352,8 @@ pub const PREFERRED_DEVICE_QUEUE_BYTES: cl::cl_uint = 256 << 20;
 /// Maximum size of a device queue: a runaway recursion ends there.
 pub const MAX_DEVICE_QUEUE_BYTES: cl::cl_uint = 1 << 30;
 
-/// Maximum number of device queues of a device in a context. It prevents only mistakes. A kernel can have all of them as arguments.
+/// Maximum number of device queues of a device in a context. It prevents only mistakes. A kernel can have all of them as
+/// arguments.
 pub const MAX_DEVICE_QUEUES: cl::cl_uint = 256;
 
 /// Properties that queues of command buffers may have.
@@ -420,8 +421,8 @@ pub const IMAGE_BASE_ADDRESS_ALIGNMENT: u32 = 1;
 /// Maximum number of samplers in one kernel.
 pub const MAX_SAMPLERS: u32 = 16;
 
-/// Versions of OpenCL C that programs may be built for. `-cl-std` also accepts 2.0, which is not listed: the conformance tests check
-/// what it made mandatory only for devices of version 2.
+/// Versions of OpenCL C that programs may be built for. `-cl-std` also accepts 2.0, which is not listed: the conformance tests
+/// check what it made mandatory only for devices of version 2.
 pub const OPENCL_C_VERSIONS: &[(u32, u32)] = match OPENCL_VERSION {
     (3, 0) => &[(1, 0), (1, 1), (1, 2), (3, 0)],
     _ => &[(1, 0), (1, 1), (1, 2), (3, 0), (3, 1)],

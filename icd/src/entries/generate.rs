@@ -7,7 +7,8 @@
 //! [slot] clName(arg: Type, ...) -> kind = module::function;
 //! ```
 //!
-//! where the types are those of [`crate::ffi`] (transparent wrappers of what C passes), and the kind determines the arguments that the C function has in addition to the listed ones:
+//! where the types are those of [`crate::ffi`] (transparent wrappers of what C passes), and the kind determines the arguments
+//! that the C function has in addition to the listed ones:
 //!
 //! | kind | C function | Rust function |
 //! |---|---|---|

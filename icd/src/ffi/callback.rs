@@ -84,8 +84,8 @@ impl<T> ObjectNotify<T> {
 /// A registered destructor callback with its arguments.
 pub type Destructor<T> = (ObjectNotify<T>, Handle<T>, UserData);
 
-/// Calls the destructor callbacks of an object, latest first: now, or, if a command that is just ending was its last user, when the
-/// command has ended.
+/// Calls the destructor callbacks of an object, latest first: now, or, if a command that is just ending was its last user, when
+/// the command has ended.
 pub fn call_destructors<T: 'static>(registered: Vec<Destructor<T>>) {
     if registered.is_empty() {
         return;

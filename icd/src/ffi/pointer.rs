@@ -288,12 +288,12 @@ impl<'call> Text<'call> {
     }
 }
 
-/// Joins an array of `count` texts (as in `clCreateProgramWithSource`): text `index` has `lengths[index]` bytes, or ends with a NUL if
-/// that is zero or `lengths` is NULL.
+/// Joins an array of `count` texts (as in `clCreateProgramWithSource`): text `index` has `lengths[index]` bytes, or ends with a
+/// NUL if that is zero or `lengths` is NULL.
 ///
 /// # Errors
-/// [`ClError::InvalidValue`] when the array or one of the texts is NULL; [`ClError::OutOfHostMemory`] when there is not enough memory for
-/// the copy.
+/// [`ClError::InvalidValue`] when the array or one of the texts is NULL; [`ClError::OutOfHostMemory`] when there is not enough
+/// memory for the copy.
 pub fn joined_texts(texts: InArray<'_, *const c_char>, lengths: InArray<'_, usize>, count: usize) -> ClResult<Vec<u8>> {
     if texts.is_null() {
         return Err(ClError::InvalidValue);

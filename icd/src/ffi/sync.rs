@@ -1,5 +1,5 @@
-//! What the counts and registries of handles synchronize with: the standard library's primitives. With the feature `loom`, those of
-//! the model checker, for the models of handles alone: objects can then be created in models only.
+//! What the counts and registries of handles synchronize with: the standard library's primitives. With the feature `loom`,
+//! those of the model checker, for the models of handles alone: objects can then be created in models only.
 
 #[cfg(feature = "loom")]
 pub(crate) use loom::sync::atomic::AtomicU32;

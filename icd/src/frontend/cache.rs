@@ -8,8 +8,8 @@
 //! the cache never fails a build: an unusable directory means that there is no cache.
 //!
 //! For sources that read other files (`#include` without a header program) or the clock, only the back end's output for the front
-//! end's result is cached. A change of such a file, or a new file that precedes it in the search path, cannot be detected without searching
-//! as the compiler does.
+//! end's result is cached. A change of such a file, or a new file that precedes it in the search path, cannot be detected
+//! without searching as the compiler does.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -146,8 +146,8 @@ impl DiskCache {
         &self.directory
     }
 
-    /// Opens or creates `directory`; `None` when that is not possible, or if it belongs to somebody else, who could change what is in
-    /// it.
+    /// Opens or creates `directory`; `None` when that is not possible, or if it belongs to somebody else, who could change what
+    /// is in it.
     pub fn open(directory: PathBuf, limit: u64) -> Option<Self> {
         if let Err(error) = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
             tracing::debug!(directory = %directory.display(), %error, "the disk cache is disabled");
@@ -249,8 +249,8 @@ fn base_directory() -> Option<PathBuf> {
     absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
 }
 
-/// Whether a directory, or the nearest one above it if it does not exist, belongs to the user that the process acts for. This is not
-/// so for root with the variable `HOME` of another user.
+/// Whether a directory, or the nearest one above it if it does not exist, belongs to the user that the process acts for. This
+/// is not so for root with the variable `HOME` of another user.
 fn is_own(directory: &Path) -> bool {
     let found = directory.ancestors().find_map(|existing| fs::metadata(existing).ok());
     found.is_some_and(|metadata| metadata.uid() == rustix::process::geteuid().as_raw())

@@ -1,6 +1,7 @@
 //! Runs a compiler as a child process: the source goes in through an anonymous file, the result and the diagnostics come out
-//! through pipes. Time, memory and output size are limited. The limit on time is on processor time, so that a build does not fail because the
-//! machine is busy or the child was stopped for a while. The operating system enforces it even after the host has exited.
+//! through pipes. Time, memory and output size are limited. The limit on time is on processor time, so that a build does not
+//! fail because the machine is busy or the child was stopped for a while. The operating system enforces it even after the host
+//! has exited.
 //!
 //! The host is a foreign process, so this module makes no assumptions about it. `SIGCHLD` may be ignored, or a handler may reap
 //! every child; then the exit status is unknown and the output decides. The host may leak descriptors into the child; those

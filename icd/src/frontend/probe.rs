@@ -79,8 +79,8 @@ fn search_paths() -> Vec<PathBuf> {
     paths
 }
 
-/// The absolute directories in `PATH`. Relative ones are left out: the working directory is not trusted, and in a privileged process
-/// the variable neither.
+/// The absolute directories in `PATH`. Relative ones are left out: the working directory is not trusted, and in a privileged
+/// process the variable neither.
 fn path_directories() -> impl Iterator<Item = PathBuf> {
     let path = if clift_runtime::is_privileged() { None } else { std::env::var_os("PATH") }.unwrap_or_default();
     std::env::split_paths(&path).filter(|directory| directory.is_absolute()).collect::<Vec<_>>().into_iter()

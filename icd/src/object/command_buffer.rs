@@ -4,8 +4,8 @@
 //! [`RecordedLaunch`], which the application may change between two enqueues if it has requested that). It has no state of an
 //! execution, so a buffer may execute several times concurrently. A sync point is a command's number, starting with 1.
 //!
-//! A buffer may have several queues (`cl_khr_command_buffer_multi_device`), also of different devices. A command has the index of its
-//! queue, because enqueues and copies of the buffer replace queues by others.
+//! A buffer may have several queues (`cl_khr_command_buffer_multi_device`), also of different devices. A command has the index
+//! of its queue, because enqueues and copies of the buffer replace queues by others.
 
 use std::sync::{Arc, Weak};
 

@@ -156,8 +156,8 @@ impl Context {
         self.queues.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Adds a device queue, unless there are already `most` of its device. If it is to be the default one, it becomes so; if there
-    /// already is a default queue, that is returned instead. It does not count: the CTS creates `most` queues besides it.
+    /// Adds a device queue, unless there are already `most` of its device. If it is to be the default one, it becomes so; if
+    /// there already is a default queue, that is returned instead. It does not count: the CTS creates `most` queues besides it.
     pub fn add_device_queue(&self, queue: &Ref<DeviceQueue>, most: usize) -> Option<Ref<DeviceQueue>> {
         let mut queues = self.device_queues.lock();
         if queue.is_created_default() {

@@ -1,5 +1,6 @@
-//! Forks: the thread that forks holds the locks of all registries, and those of the compiler, meanwhile. So handles are valid in the child, and
-//! programs can be built, whatever other threads did at that moment. (The locks of single objects are held only while they are used.)
+//! Forks: the thread that forks holds the locks of all registries, and those of the compiler, meanwhile. So handles are valid
+//! in the child, and programs can be built, whatever other threads did at that moment. (The locks of single objects are held
+//! only while they are used.)
 
 use std::any::Any;
 use std::cell::RefCell;

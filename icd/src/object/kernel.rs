@@ -88,8 +88,8 @@ pub struct PreparedArgs {
     pub queues: SmallVec<[Ref<DeviceQueue>; 1]>,
     /// Facts about images and samplers, by their offsets in the block.
     pub facts: SmallVec<[(u32, ArgFact); 4]>,
-    /// Whether the kernel may write memory of one pointer argument that is also memory of another one, and its usual code takes them
-    /// for separate.
+    /// Whether the kernel may write memory of one pointer argument that is also memory of another one, and its usual code takes
+    /// them for separate.
     pub overlap: bool,
 }
 

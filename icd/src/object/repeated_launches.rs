@@ -1,7 +1,7 @@
 //! Code for launches that repeat.
 //!
-//! Applications launch a kernel again and again with the same sizes and integers: strides, widths, counts. Code in which these are
-//! constants may be faster, or not. So the launches of a kernel are watched:
+//! Applications launch a kernel again and again with the same sizes and integers: strides, widths, counts. Code in which these
+//! are constants may be faster, or not. So the launches of a kernel are watched:
 //!
 //! ```text
 //!   Counting ── enough time spent ──> Compiling ── in the background ──> Trial ── launches in turn ──> Settled
@@ -9,17 +9,17 @@
 //!                                         └─────── other code next ────────┘
 //! ```
 //!
-//! Launches never wait for such code, and a kernel's codes are compiled one at a time. In a trial, launches get the best code so far and the new one in turn, one at a time; the
-//! least time that either takes decides, and one launch that takes clearly longer ends it. Integers that change with each launch, such
-//! as the number of a step, are not taken for constants.
+//! Launches never wait for such code, and a kernel's codes are compiled one at a time. In a trial, launches get the best code
+//! so far and the new one in turn, one at a time; the least time that either takes decides, and one launch that takes clearly
+//! longer ends it. Integers that change with each launch, such as the number of a step, are not taken for constants.
 //!
 //! Where neither packs nor one lane were estimated to be much faster, such code is tried with either: the estimate knows neither
-//! how often branches are taken nor how alike neighbours are. Where the other lanes are clearly faster, all launches with the same
-//! local size get them from then on, until they have code of their own: code without constants is compiled, too.
+//! how often branches are taken nor how alike neighbours are. Where the other lanes are clearly faster, all launches with the
+//! same local size get them from then on, until they have code of their own: code without constants is compiled, too.
 //!
-//! Launches that have repeated much longer are also tried with twice and half of the lanes, and as they were given if their dimensions
-//! are exchanged. Estimates are right on average only: of 497 kernels of programs, one in fifteen took less than three quarters of the
-//! time with another number of lanes.
+//! Launches that have repeated much longer are also tried with twice and half of the lanes, and as they were given if their
+//! dimensions are exchanged. Estimates are right on average only: of 497 kernels of programs, one in fifteen took less than
+//! three quarters of the time with another number of lanes.
 //!
 //! Both codes compute the same: floating-point arguments stay variables, and kernels that observe sub-groups keep their number
 //! of lanes. Only `-cl-unsafe-math-optimizations` lets sums with a known number of iterations have another order.
@@ -416,8 +416,8 @@ impl Trial {
         Trial { code, variant, limits, launches: 0, best: Arc::default(), new: Arc::default() }
     }
 
-    /// What the next launch gets, if `best` is the best code so far. One launch at a time gets code that may be slow, however many
-    /// are enqueued.
+    /// What the next launch gets, if `best` is the best code so far. One launch at a time gets code that may be slow, however
+    /// many are enqueued.
     fn next(&mut self, best: Option<&Specialization>) -> Choice {
         let may_try = self.launches < self.limits.launches() && self.new.count() == self.launches;
         let tries = may_try && self.best.count() >= self.launches;
@@ -579,7 +579,8 @@ mod tests {
         assert!(until_compiled(&all, |_| [5, 1]).is_none());
     }
 
-    /// An integer that changes with each launch is a variable. Code that was ordered while it was taken for a constant is of no use.
+    /// An integer that changes with each launch is a variable. Code that was ordered while it was taken for a constant is of no
+    /// use.
     #[test]
     fn numbers_of_steps_are_variables() {
         let all = watched();

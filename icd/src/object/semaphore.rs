@@ -4,9 +4,10 @@
 //! ordinary dependency in the command graph, for which no thread blocks. A wait that is enqueued before its signal gets a *gate*,
 //! a user event that ends with the signal.
 //!
-//! External semaphores (`cl_khr_external_semaphore`): one that may be exported, or that comes from an opaque descriptor, is a counter of
-//! the operating system, which other processes know too; each signal adds 1, and each wait gets an event that ends when 1 has been
-//! taken for it. A sync file that is imported is a signal that has been enqueued already: it ends when the file has been signaled.
+//! External semaphores (`cl_khr_external_semaphore`): one that may be exported, or that comes from an opaque descriptor, is a
+//! counter of the operating system, which other processes know too; each signal adds 1, and each wait gets an event that ends
+//! when 1 has been taken for it. A sync file that is imported is a signal that has been enqueued already: it ends when the file
+//! has been signaled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -57,8 +58,8 @@ struct Unpaired {
 }
 
 impl Semaphore {
-    /// A semaphore in the unsignaled state, or in that of its fence, for some of the context's devices. The property list is as given,
-    /// including its final zero.
+    /// A semaphore in the unsignaled state, or in that of its fence, for some of the context's devices. The property list is as
+    /// given, including its final zero.
     pub fn new(
         context: Ref<Context>,
         devices: Vec<Ref<Device>>,

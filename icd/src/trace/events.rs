@@ -34,8 +34,8 @@ pub(crate) enum Message {
     Waited { before: u64, after: u64 },
     /// A number has changed.
     Counter { name: String, value: u64 },
-    /// Something that is not about a time: about the device (`fact`), a compiled kernel (`kernel`), or a remark of the vectorizer's
-    /// report on a kernel (`remark`).
+    /// Something that is not about a time: about the device (`fact`), a compiled kernel (`kernel`), or a remark of the
+    /// vectorizer's report on a kernel (`remark`).
     Note { name: String, group: &'static str, args: Map<String, Value> },
 }
 

@@ -100,8 +100,8 @@ fn handle_types() {
     assert_eq!(info_bytes(&of_platform(CL_PLATFORM_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR)), both[..4]);
 }
 
-/// A semaphore that has been exported, and its import in another context, are one: signals of either end waits of either, in whatever
-/// order they are enqueued.
+/// A semaphore that has been exported, and its import in another context, are one: signals of either end waits of either, in
+/// whatever order they are enqueued.
 #[test]
 fn exported_and_imported() {
     let (here, there) = (Setup::new(), Setup::with(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE));

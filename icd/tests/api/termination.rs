@@ -1,4 +1,5 @@
-//! `clTerminateContextKHR`: commands that have not started; what remains possible. (Running kernels: `tests/host/faults/termination.rs`.)
+//! `clTerminateContextKHR`: commands that have not started; what remains possible. (Running kernels:
+//! `tests/host/faults/termination.rs`.)
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -36,7 +37,8 @@ fn the_property_permits_it() {
     }
 }
 
-/// Commands end at once, though what they wait for does not; nothing new can be created or enqueued; all can be asked and released.
+/// Commands end at once, though what they wait for does not; nothing new can be created or enqueued; all can be asked and
+/// released.
 #[test]
 fn waiting_commands_end() {
     for properties in [0, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE] {

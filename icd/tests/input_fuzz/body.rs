@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets for what an application, or the disk, hands to the driver: shared by the test that damages known inputs
-//! and the `cargo fuzz` targets.
+//! The bodies of the fuzz targets for what an application, or the disk, hands to the driver: shared by the test that damages
+//! known inputs and the `cargo fuzz` targets.
 
 use clift::envelope::EnvelopeFormat;
 use clift::frontend::BuildOptions;

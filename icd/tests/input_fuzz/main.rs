@@ -1,5 +1,5 @@
-//! Fuzzes program binaries, entries of the disk cache and build options: damaged, for a second each. `CLIFT_FUZZ_MS` says how long
-//! instead; a failure names the seed that `ARBTEST_SEED` repeats.
+//! Fuzzes program binaries, entries of the disk cache and build options: damaged, for a second each. `CLIFT_FUZZ_MS` says how
+//! long instead; a failure names the seed that `ARBTEST_SEED` repeats.
 #![allow(missing_docs, reason = "a test")]
 
 mod body;

@@ -1,6 +1,6 @@
-//! Chains of commands on one buffer, each of which must come after the one before: slow kernels, fills and copies. What orders them is
-//! the queue, a barrier, or that each waits for the last one, in a queue or in a command buffer. Few random
-//! sequences have two commands whose order shows, and of which the first is slow.
+//! Chains of commands on one buffer, each of which must come after the one before: slow kernels, fills and copies. What orders
+//! them is the queue, a barrier, or that each waits for the last one, in a queue or in a command buffer. Few random sequences
+//! have two commands whose order shows, and of which the first is slow.
 
 use std::ptr::{null, null_mut};
 

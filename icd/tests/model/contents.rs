@@ -1,11 +1,11 @@
 //! What commands do to memory: when each may execute, which of them race, and the bytes that are left.
 //!
-//! All memory that commands access is in *roots*: a buffer or image with memory of its own, an SVM allocation, the host memory that
-//! commands read and write, a variable of a program. A byte is unknown (`None`) where its value is not defined: nothing has been
-//! written, commands without an order between them conflict, or a mapped region was accessed.
+//! All memory that commands access is in *roots*: a buffer or image with memory of its own, an SVM allocation, the host memory
+//! that commands read and write, a variable of a program. A byte is unknown (`None`) where its value is not defined: nothing
+//! has been written, commands without an order between them conflict, or a mapped region was accessed.
 //!
-//! Nothing is executed here while commands are pending. [`Timeline::replay`] executes all at once when they have ended: in the order
-//! of their enqueuing, which agrees with every order that the specification permits, except for those that race.
+//! Nothing is executed here while commands are pending. [`Timeline::replay`] executes all at once when they have ended: in the
+//! order of their enqueuing, which agrees with every order that the specification permits, except for those that race.
 
 use std::collections::HashMap;
 use std::rc::Rc;

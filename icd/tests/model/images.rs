@@ -342,7 +342,8 @@ impl World {
             return Ok(());
         }
         if !pitches_fit {
-            // The specification names this error for pitches of images of buffers, and had the other for others up to version 2.2.
+            // The specification names this error for pitches of images of buffers, and had the other for others up to version
+            // 2.2.
             violated.rule(false, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
             violated.rule(false, CL_INVALID_IMAGE_DESCRIPTOR);
         }
@@ -585,7 +586,8 @@ impl World {
         Ok(Some((Operation::BufferToImage { from, to, offset, origin, region }, effect)))
     }
 
-    /// What copies between an image and a buffer have in common: the offset, and the regions of both. `None` if the copy is not defined.
+    /// What copies between an image and a buffer have in common: the offset, and the regions of both. `None` if the copy is not
+    /// defined.
     fn image_and_buffer(
         &mut self,
         u: &mut Unstructured<'_>,

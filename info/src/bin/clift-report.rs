@@ -14,8 +14,8 @@ use clift_info::peaks::Peaks;
 use clift_info::trace::events::Trace;
 use clift_info::units::metric;
 
-/// Makes a page from a file that CLIFT_TRACE=FILE has written: a time line, a table of kernels, a roofline, and slow paths with their
-/// source lines.
+/// Makes a page from a file that CLIFT_TRACE=FILE has written: a time line, a table of kernels, a roofline, and slow paths with
+/// their source lines.
 #[derive(Parser)]
 #[command(name = "clift-report", version)]
 struct Cli {

@@ -1,5 +1,5 @@
-//! The roofline: how fast kernels compute, over how much they compute per byte, and what the machine allows (Williams, Waterman and
-//! Patterson, *Roofline*).
+//! The roofline: how fast kernels compute, over how much they compute per byte, and what the machine allows (Williams, Waterman
+//! and Patterson, *Roofline*).
 
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! Reads the events of a trace.
 //!
-//! The file is an array of JSON objects, one per line. That of a process that was killed ends anywhere, also inside an event. Events
-//! that cannot be read are counted and skipped, and [`Trace::problems`] says so.
+//! The file is an array of JSON objects, one per line. That of a process that was killed ends anywhere, also inside an event.
+//! Events that cannot be read are counted and skipped, and [`Trace::problems`] says so.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

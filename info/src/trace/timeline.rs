@@ -1,7 +1,8 @@
 //! What happened when, in rows of pieces that a page can show.
 //!
-//! A queue's tracks, and each level of nesting on a thread, are rows. If there are more slices than a page should contain, those that are
-//! shorter than a small part of the whole time are merged with their neighbours: such a piece says how many slices it stands for.
+//! A queue's tracks, and each level of nesting on a thread, are rows. If there are more slices than a page should contain,
+//! those that are shorter than a small part of the whole time are merged with their neighbours: such a piece says how many
+//! slices it stands for.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,10 @@
 //! Copies of code, within a function and from one function into another.
 //!
-//! Whatever duplicates code (unrolling, versions of loops, inlining, outlining) makes the copies with a [`Cloner`], and says only what
-//! takes the place of which value and block. Deliberately not here: translations in which a value becomes several values or a
-//! variable of SSA construction, so that an instruction has no single copy (the vectorizer, the loops of a work-group, the rows that
-//! unroll-and-jam executes together, and the legalizer), and where copies stand: blocks are not put into the layout, and
-//! instructions only by [`Cloner::append`].
+//! Whatever duplicates code (unrolling, versions of loops, inlining, outlining) makes the copies with a [`Cloner`], and says
+//! only what takes the place of which value and block. Deliberately not here: translations in which a value becomes several
+//! values or a variable of SSA construction, so that an instruction has no single copy (the vectorizer, the loops of a
+//! work-group, the rows that unroll-and-jam executes together, and the legalizer), and where copies stand: blocks are not put
+//! into the layout, and instructions only by [`Cloner::append`].
 
 use rustc_hash::FxHashMap;
 
@@ -14,11 +14,12 @@ use crate::inst::{Imm, InstData};
 
 /// Copies blocks and instructions, and knows what takes the place of each value and block in the copies.
 ///
-/// Within a function ([`Self::within`]), the operands and targets of a copy are replaced when it is made, by what takes their place
-/// then; others stay. So definitions are copied before their uses, and one cloner can make several copies one after the other.
+/// Within a function ([`Self::within`]), the operands and targets of a copy are replaced when it is made, by what takes their
+/// place then; others stay. So definitions are copied before their uses, and one cloner can make several copies one after the
+/// other.
 ///
-/// Of the code of another function ([`Self::of`]), blocks are copied before instructions, and otherwise all is copied in any order:
-/// operands and targets are those of the originals until [`Self::finish`], and something must take the place of each.
+/// Of the code of another function ([`Self::of`]), blocks are copied before instructions, and otherwise all is copied in any
+/// order: operands and targets are those of the originals until [`Self::finish`], and something must take the place of each.
 /// Constants and private variables that have no copy yet get one.
 #[derive(Debug, Default)]
 pub struct Cloner<'a> {
@@ -86,8 +87,8 @@ impl<'a> Cloner<'a> {
         copy
     }
 
-    /// As [`Self::copy_block`], without parameters, which the caller adds by [`Self::copy_params`] when it comes to the block, so that
-    /// values are numbered in the order of the code.
+    /// As [`Self::copy_block`], without parameters, which the caller adds by [`Self::copy_params`] when it comes to the block,
+    /// so that values are numbered in the order of the code.
     pub fn make_block(&mut self, to: &mut Function, block: Block) -> Block {
         let copy = to.dfg.make_block();
         self.set_block(block, copy);
@@ -181,8 +182,8 @@ impl<'a> Cloner<'a> {
         copy
     }
 
-    /// Within a function: what takes the place of a value. If nothing does, and an instruction defines it that `is_copied` accepts, a
-    /// copy does, which is made after copies of its operands; `place` puts each into the layout. All others stay.
+    /// Within a function: what takes the place of a value. If nothing does, and an instruction defines it that `is_copied`
+    /// accepts, a copy does, which is made after copies of its operands; `place` puts each into the layout. All others stay.
     pub fn computed(
         &mut self,
         func: &mut Function,

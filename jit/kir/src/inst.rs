@@ -356,10 +356,10 @@ bitflags::bitflags! {
         /// Library functions and divisions may be approximated.
         const APPROX = 64;
         /// A division or a square root may be off by one unit in the last place. It may be anything where an operand or the
-        /// result is not well inside the range of normal numbers, or the divisor's reciprocal is not; but zero divided is zero, of
-        /// any sign. One divided by a square root, both of them so, is the reciprocal root to two units, also of special operands.
-        /// A fused multiply-add of halves may be rounded to single precision first.
-        /// Only expansions of built-in functions set this.
+        /// result is not well inside the range of normal numbers, or the divisor's reciprocal is not; but zero divided is zero,
+        /// of any sign. One divided by a square root, both of them so, is the reciprocal root to two units, also of special
+        /// operands. A fused multiply-add of halves may be rounded to single precision first. Only expansions of built-in
+        /// functions set this.
         const ESTIMATE = 128;
     }
 }

@@ -195,7 +195,8 @@ impl Layout {
         self.insts[block] = insts;
     }
 
-    /// Replaces the terminator of `block` by the instructions of `next`, which has none afterwards. Linear in the length of `next`.
+    /// Replaces the terminator of `block` by the instructions of `next`, which has none afterwards. Linear in the length of
+    /// `next`.
     pub fn merge(&mut self, block: Block, next: Block) {
         if let Some(terminator) = self.insts[block].pop() {
             self.inst_block[terminator] = None.into();

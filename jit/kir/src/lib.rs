@@ -9,7 +9,8 @@
 //! - [`text`]: the text form;
 //! - [`verify`]: the verifier, with the rules of each stage;
 //! - [`interp`]: the reference interpreter;
-//! - [`eval`]: the semantics of ops whose result depends only on their operands, shared by the constant folder and the interpreter.
+//! - [`eval`]: the semantics of ops whose result depends only on their operands, shared by the constant folder and the
+//!   interpreter.
 //!
 //! Deliberately not here: SPIR-V, OpenCL, Cranelift, and analysis results stored in the IR. The crate forbids `unsafe`.
 //! `docs/kernel-ir.md` is the reference.

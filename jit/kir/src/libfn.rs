@@ -280,7 +280,8 @@ fn cospi(x: f64) -> f64 {
     }
 }
 
-/// tan(pi x) with OpenCL's signs: n even gives copysign(0, n), n odd copysign(0, -n); n + 0.5 gives +inf for even n, -inf for odd.
+/// tan(pi x) with OpenCL's signs: n even gives copysign(0, n), n odd copysign(0, -n); n + 0.5 gives +inf for even n, -inf for
+/// odd.
 fn tanpi(x: f64) -> f64 {
     if !x.is_finite() {
         return f64::NAN;

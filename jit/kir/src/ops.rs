@@ -136,8 +136,8 @@ pub enum TypeRule {
     ExtractDyn,
     /// 3 operands: vector T, its element, scalar i32 -> T.
     InsertDyn,
-    /// 2 operands: vector int or float T of a power of two of lanes, vector of ints as wide as its element -> T's element, lanes of
-    /// the second.
+    /// 2 operands: vector int or float T of a power of two of lanes, vector of ints as wide as its element -> T's element,
+    /// lanes of the second.
     Lookup,
     /// 2 operands: T, T -> same element, as many lanes as the immediate has.
     Shuffle,
@@ -638,11 +638,11 @@ op_table! {
     Sync(SyncOp) {
         /// Waits until every work-item of the group (or sub-group) is here, and orders memory.
         Barrier            "barrier"         Barrier    Nothing       Convergent  Varying     CONTROL;
-        /// The sub-group arrives at the named barrier that lies at the address (three `i32`: how many sub-groups meet at it, how many
-        /// have arrived, how often all have) and waits until as many as meet there have arrived; orders memory.
+        /// The sub-group arrives at the named barrier that lies at the address (three `i32`: how many sub-groups meet at it,
+        /// how many have arrived, how often all have) and waits until as many as meet there have arrived; orders memory.
         NamedBarrier       "named_barrier"   Barrier    Arrive        Convergent  Varying     CONTROL;
-        /// Lets the other sub-groups of the group go on before the work-item continues. It is in loops in which a sub-group waits for
-        /// another one by reading memory, and orders nothing.
+        /// Lets the other sub-groups of the group go on before the work-item continues. It is in loops in which a sub-group
+        /// waits for another one by reading memory, and orders nothing.
         Yield              "yield"           None       Nothing       Convergent  Varying     CONTROL;
         /// Says that the sub-groups of the group wait for one another at barriers and none can go on.
         Deadlock           "deadlock"        None       Nothing       ReadWrite   Varying     CONTROL;
@@ -650,8 +650,8 @@ op_table! {
 
     /// Exchange of values between the work-items of a group, or those of a sub-group that execute the op together.
     Collective(CollectiveOp) {
-        /// Whether the operand is true; it may as well be true because it is for another work-item of the pack. For branches around code
-        /// that gives the same results where it is not needed: packs take them without masks.
+        /// Whether the operand is true; it may as well be true because it is for another work-item of the pack. For branches
+        /// around code that gives the same results where it is not needed: packs take them without masks.
         PackAny            "pack_any"        None       Truth         Pure        Vote        whole(eval::whole::same);
         /// The values of all combined by an operation, of the work-items of one cluster when there are clusters.
         GroupReduce        "group_reduce"    Group      Combine       Convergent  Scope       CONTROL;
@@ -677,8 +677,9 @@ op_table! {
         Request            "request"         None       Request       ReadWrite   Varying     CONTROL;
         /// The time: a count of nanoseconds that never goes back.
         Clock              "clock"           None       Query64       ReadWrite   Varying     CONTROL;
-        /// Asks the launch's checker about an access: the number of its site, its offset in the object (or its address, if the object is
-        /// unknown), its size in bytes, the work-item's global linear id. 0 if it must not be performed; the checker has reported it.
+        /// Asks the launch's checker about an access: the number of its site, its offset in the object (or its address, if the
+        /// object is unknown), its size in bytes, the work-item's global linear id. 0 if it must not be performed; the checker
+        /// has reported it.
         Check              "check"           None       Check         ReadWrite   Varying     CONTROL;
     }
 

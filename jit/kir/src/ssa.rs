@@ -3,10 +3,10 @@
 //! For passes that take variables out of memory (mem2reg) or duplicate definitions (regions). The control-flow graph is
 //! complete and does not change while a builder is in use. First every definition of a variable is noted with
 //! [`SsaBuilder::define`], then its uses are asked for; each answer may append parameters to blocks and arguments to the branches
-//! that lead to them. A block gets a parameter only where definitions meet (the iterated dominance frontier of their blocks; Cytron et al.,
-//! "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph") and a use asks for it: the form is
-//! minimal and pruned, and what it takes grows with definitions and uses, not with the blocks between them. Parameters that get
-//! one value only, because definitions are equal, remain; [`remove_trivial_params`] cleans up.
+//! that lead to them. A block gets a parameter only where definitions meet (the iterated dominance frontier of their blocks;
+//! Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control Dependence Graph") and a use asks for
+//! it: the form is minimal and pruned, and what it takes grows with definitions and uses, not with the blocks between them.
+//! Parameters that get one value only, because definitions are equal, remain; [`remove_trivial_params`] cleans up.
 
 use std::collections::VecDeque;
 

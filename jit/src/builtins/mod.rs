@@ -1,8 +1,9 @@
 //! The OpenCL.std extended instruction set as kernel IR.
 //!
-//! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set. The result is plain kir, so that built-in functions are
-//! vectorized with the kernel. [`table`] lists the operands and the implementation of each of the 162 instructions: one op, or an
-//! expansion from `expand/` (exact operations) or `math/` (transcendental functions). `docs/add-a-builtin.md` is the recipe.
+//! The SPIR-V importer calls [`expand()`] for each `OpExtInst` of the set. The result is plain kir, so that built-in functions
+//! are vectorized with the kernel. [`table`] lists the operands and the implementation of each of the 162 instructions: one op,
+//! or an expansion from `expand/` (exact operations) or `math/` (transcendental functions). `docs/add-a-builtin.md` is the
+//! recipe.
 
 mod expand;
 pub(crate) mod image;
@@ -43,8 +44,8 @@ pub fn expand(b: &mut Builder<'_>, op: ClOp, args: &[Operand], result: Option<Ty
     expand_row(b, op, table::row(op), args, result)
 }
 
-/// As [`expand()`] for a sine or cosine whose counterpart is computed of the same angle: what both need is computed alike, so that it
-/// is computed once.
+/// As [`expand()`] for a sine or cosine whose counterpart is computed of the same angle: what both need is computed alike, so
+/// that it is computed once.
 ///
 /// # Errors
 /// As [`expand()`].
@@ -136,7 +137,8 @@ fn in_single(b: &mut Builder<'_>, row: &BuiltinRow, mut args: BuiltinArgs) -> Va
     }
 }
 
-/// Checks operands against the instruction's shape. Scalar operands of vector instructions are splatted, as front ends rely on it.
+/// Checks operands against the instruction's shape. Scalar operands of vector instructions are splatted, as front ends rely on
+/// it.
 fn check(b: &mut Builder<'_>, shape: OperandShape, args: &mut BuiltinArgs) -> Result<(), String> {
     let result = args.result;
     let (count, class) = match shape {

@@ -1,9 +1,10 @@
-//! Races and barriers. Races are followed in shadow memory (`races`) if that is possible; otherwise the launch's checker is called at
-//! accesses to shared memory and at barriers, and follows the work-items of a group (`runtime/src/check/group.rs`). Calls at barriers, and
-//! at the end of each work-item, find divergent barriers, unless all work-items are known to pass the same ones.
+//! Races and barriers. Races are followed in shadow memory (`races`) if that is possible; otherwise the launch's checker is
+//! called at accesses to shared memory and at barriers, and follows the work-items of a group (`runtime/src/check/group.rs`).
+//! Calls at barriers, and at the end of each work-item, find divergent barriers, unless all work-items are known to pass the
+//! same ones.
 //!
-//! The checker is called for accesses to an argument that the kernel does not write only if the argument shares memory with one that it
-//! writes, which the launch knows.
+//! The checker is called for accesses to an argument that the kernel does not write only if the argument shares memory with one
+//! that it writes, which the launch knows.
 
 use clift_include::check::{
     CheckKind, DIGEST_SHIFT, MOST_RACE_BYTES, NO_SITE, OFFSET_BITS, OFFSET_SHIFT, ORDERS_GLOBAL, ORDERS_LOCAL, PACKED,

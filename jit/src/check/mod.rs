@@ -1,7 +1,7 @@
 //! Checked kernels: code that tests its accesses while it runs (`docs/checking.md`).
 //!
-//! The pass runs over *canonical* kernels, before work-items become lanes, and inserts ordinary control flow, so that the checks are
-//! vectorized with the kernel:
+//! The pass runs over *canonical* kernels, before work-items become lanes, and inserts ordinary control flow, so that the
+//! checks are vectorized with the kernel:
 //!
 //! ```text
 //! before:  bad = offset of the first access >= its limit, or that of the second one, ...

@@ -282,8 +282,8 @@ impl Rewriter<'_, '_> {
         after
     }
 
-    /// Emits the questions to the checker about the accesses of instructions, next to one another: all in one loop over the lanes. Returns
-    /// for each instruction whether it may be executed.
+    /// Emits the questions to the checker about the accesses of instructions, next to one another: all in one loop over the
+    /// lanes. Returns for each instruction whether it may be executed.
     fn asked(&mut self, here: Block, insts: &[(Inst, Accesses)]) -> Vec<Value> {
         let mut offsets: FxHashMap<Value, Value> = FxHashMap::default();
         let mut questions: Vec<(Loc, [Value; 4])> = Vec::new();

@@ -67,7 +67,8 @@ impl<'a> Sites<'a> {
         })
     }
 
-    /// Where the argument block says whether arguments share memory with those that the kernel writes. This requires the bounds of all.
+    /// Where the argument block says whether arguments share memory with those that the kernel writes. This requires the bounds
+    /// of all.
     pub(super) fn shared(&mut self) -> u32 {
         for number in 0..self.args.len() {
             self.bounds(self.args[number].slot.offset);

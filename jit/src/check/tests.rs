@@ -18,8 +18,8 @@ struct Counted {
     calls: usize,
 }
 
-/// A kernel with a local table of 256 bytes, in which `body` uses its address `v1`, the work-item's number `v2` and the address `v3` of the
-/// result.
+/// A kernel with a local table of 256 bytes, in which `body` uses its address `v1`, the work-item's number `v2` and the address
+/// `v3` of the result.
 fn kernel(body: &str) -> String {
     format!(
         r#"

@@ -1,12 +1,12 @@
 //! Finds uses of private and local memory that has not been written.
 //!
-//! The pass runs over inlined kernels before their private variables become values. Each variable gets a *shadow* of the same layout,
-//! in which a bit is set while the bit of the variable is uninitialized. An access to the variable accesses its shadow in the same way,
-//! so that the later passes treat both alike: the shadow of a variable that becomes a value becomes a value, too, which is mostly
-//! constant, and the shadow of an array is vectorized like the array.
+//! The pass runs over inlined kernels before their private variables become values. Each variable gets a *shadow* of the same
+//! layout, in which a bit is set while the bit of the variable is uninitialized. An access to the variable accesses its shadow
+//! in the same way, so that the later passes treat both alike: the shadow of a variable that becomes a value becomes a value,
+//! too, which is mostly constant, and the shadow of an array is vectorized like the array.
 //!
-//! Values that are only copied (also as parts of vectors) keep their shadow, because a copy of a structure or vector may copy what
-//! has not been initialized. The operations on whole vectors give vectors with shadows. Any other use is tested.
+//! Values that are only copied (also as parts of vectors) keep their shadow, because a copy of a structure or vector may copy
+//! what has not been initialized. The operations on whole vectors give vectors with shadows. Any other use is tested.
 //!
 //! Where the lifetime of a variable begins ([`lifetimes`]), as in each iteration of a loop that declares it, it is
 //! uninitialized again.
@@ -396,8 +396,8 @@ fn prepend(func: &mut Function, sites: &mut Sites<'_>, shadows: &Shadows) {
     }
 }
 
-/// Emits the code that makes a private variable uninitialized. Returns the block that follows. Stores of elements, and not one of bytes,
-/// because arrays that are accessed by elements are laid out for lanes.
+/// Emits the code that makes a private variable uninitialized. Returns the block that follows. Stores of elements, and not one
+/// of bytes, because arrays that are accessed by elements are laid out for lanes.
 fn fill_private(func: &mut Function, here: Block, slot: SlotData, object: Object, shadowed: Shadowed) -> Block {
     let elem = u64::from(shadowed.elem);
     let count = slot.size / elem;
@@ -580,7 +580,8 @@ impl Pass<'_, '_> {
         self.tests.push(Test { inst, bad, site, origin });
     }
 
-    /// Emits a branch to the calls of the checker that report the tests which have found something. Returns the block that follows.
+    /// Emits a branch to the calls of the checker that report the tests which have found something. Returns the block that
+    /// follows.
     fn report(&mut self, here: Block) -> Block {
         let tests = std::mem::take(&mut self.tests);
         let Some(last) = tests.last() else { return here };

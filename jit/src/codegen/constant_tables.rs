@@ -1,9 +1,9 @@
-//! Lookups in small constant tables: gathers from a few registers full of constants become [`Opcode::Lookup`], a permutation of the
-//! table's registers.
+//! Lookups in small constant tables: gathers from a few registers full of constants become [`Opcode::Lookup`], a permutation of
+//! the table's registers.
 //!
-//! Digits, palettes, gradients, offsets of neighbours and dither matrices are such tables. A gather instruction takes as long as a load
-//! for each lane, a permutation a few cycles. It cannot leave the table: an index out of bounds, which is undefined, gives some
-//! element.
+//! Digits, palettes, gradients, offsets of neighbours and dither matrices are such tables. A gather instruction takes as long
+//! as a load for each lane, a permutation a few cycles. It cannot leave the table: an index out of bounds, which is undefined,
+//! gives some element.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::{Builder, Function, Global, GlobalData, Imm, Inst, MemInfo, Module, Opcode, Space, Type, Value};

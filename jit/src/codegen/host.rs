@@ -40,9 +40,9 @@ pub(crate) use memory::{copy_bytes, fill_bytes, functions as memory_functions};
 
 /// Copying and filling the memory that kernels address.
 ///
-/// These functions have no frame, so that a fault in them is handled like one in generated code ([`super::code_map`]): nothing has
-/// to be released when they are left in the middle. Short lengths are copied by words, long ones by the string instructions,
-/// which use the widest paths that the processor has.
+/// These functions have no frame, so that a fault in them is handled like one in generated code ([`super::code_map`]): nothing
+/// has to be released when they are left in the middle. Short lengths are copied by words, long ones by the string
+/// instructions, which use the widest paths that the processor has.
 #[cfg(target_arch = "x86_64")]
 mod memory {
     use core::arch::global_asm;

@@ -226,8 +226,8 @@ impl Observer for Reporter<'_> {
     }
 
     fn check(&mut self, [site, place, bytes, item]: [u64; 4]) -> bool {
-        // If the object is not known, the place is an address, and the launch's checker does not know of these allocations. Offsets
-        // are smaller than addresses.
+        // If the object is not known, the place is an address, and the launch's checker does not know of these allocations.
+        // Offsets are smaller than addresses.
         let near =
             self.allocations.borrow().range(..=place).next_back().map(|(&base, &(layout, _))| (base, layout.size()));
         // Packed accesses are not judged by their address.

@@ -5,13 +5,13 @@
 //! - if packs of fewer lanes take less time for such rows, whole ones or with few idle lanes, they run a function for these packs
 //!   (`short_packs`);
 //! - if it is faster to execute several rows at once, they run a function for that;
-//! - if work-groups have several rows that are not whole packs, and the kernel can observe sub-groups, they run a function that takes
-//!   a work-group as one row;
+//! - if work-groups have several rows that are not whole packs, and the kernel can observe sub-groups, they run a function that
+//!   takes a work-group as one row;
 //! - otherwise they run the function that takes any work-group.
 //!
-//! Programs whose rows have many lengths (kernels that kernels enqueue, levels of a pyramid) would get a function for each number of
-//! lanes, which take longer to compile than to run. So a kernel gets few functions for short rows at once; for others, such rows run
-//! the general function until that has taken as long as compiling does.
+//! Programs whose rows have many lengths (kernels that kernels enqueue, levels of a pyramid) would get a function for each
+//! number of lanes, which take longer to compile than to run. So a kernel gets few functions for short rows at once; for
+//! others, such rows run the general function until that has taken as long as compiling does.
 //!
 //! All kernels share one entry, which finds the kernel by the context's entry data. The first thread that needs a function
 //! compiles it, and others wait for it. If the general function cannot be compiled, the launch ends with a fault that gives the
@@ -46,8 +46,8 @@ pub(super) struct LazyKernel {
     narrower: [OnceLock<Option<(PlacedCode, Resources)>>; 2 * WIDTHS],
     /// How long the general function has run for rows that have no function of their own yet, in ns.
     without_own: [AtomicU64; 2 * WIDTHS],
-    /// The latest result of [`short_packs`], which takes longer than a small group: the row in the low 32 bits, 8 bits each with the
-    /// trailing zeros of the offset and [`ShortPacks::index`] plus 2, or 1 for none.
+    /// The latest result of [`short_packs`], which takes longer than a small group: the row in the low 32 bits, 8 bits each
+    /// with the trailing zeros of the offset and [`ShortPacks::index`] plus 2, or 1 for none.
     latest: AtomicU64,
 }
 
@@ -177,7 +177,8 @@ impl LazyKernel {
         }
     }
 
-    /// A function for such packs that serves the first groups of a row, and the number of those groups, counted from the row's start.
+    /// A function for such packs that serves the first groups of a row, and the number of those groups, counted from the row's
+    /// start.
     fn for_short_rows(&self, context: &WgContext, packs: ShortPacks) -> Option<(GroupRunFn, u64)> {
         let (run, needs) = self.narrower(packs)?;
         let groups = if packs.whole {
@@ -191,8 +192,8 @@ impl LazyKernel {
     }
 }
 
-/// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest. Loops that wait for
-/// their own results take as long with any number of lanes.
+/// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest. Loops
+/// that wait for their own results take as long with any number of lanes.
 const OF_ANY_PACK: f64 = 0.5;
 
 /// The time of a pack with half of the lanes, which fills a register if the kernel's own packs fill two.
@@ -204,8 +205,8 @@ const MASKED: f64 = 1.35;
 /// How much of the time of the kernel's own packs others may take to be worth a function.
 const WORTHWHILE: f64 = 0.9;
 
-/// The packs that rows of `row` work-items should have instead of those of `width` lanes, if other ones take clearly less time: either as
-/// many lanes as divide the row and its global offset, or fewer lanes of which some are idle.
+/// The packs that rows of `row` work-items should have instead of those of `width` lanes, if other ones take clearly less time:
+/// either as many lanes as divide the row and its global offset, or fewer lanes of which some are idle.
 fn short_packs(width: u32, row: u64, offset: u64) -> Option<ShortPacks> {
     let time = |lanes: u32, masked: f64| {
         let part = OF_ANY_PACK + (1.0 - OF_ANY_PACK) * f64::from(lanes) / f64::from(width);

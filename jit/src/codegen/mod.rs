@@ -99,8 +99,8 @@ pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
 /// The executable form of a program's kernels.
 #[derive(Debug)]
 pub(crate) struct CompiledKernels {
-    /// One entry per kernel, in the order of the kernels given. [`BuildError::Limit`], which names the kernel, for one that is too
-    /// large for the backend.
+    /// One entry per kernel, in the order of the kernels given. [`BuildError::Limit`], which names the kernel, for one that is
+    /// too large for the backend.
     pub(crate) entries: Vec<Result<KernelEntry, BuildError>>,
     /// The dumps that were requested.
     pub(crate) log: String,
@@ -138,10 +138,12 @@ pub(crate) trait Backend: Sync {
         dump: &[String],
     ) -> Result<CompiledKernels, BuildError>;
 
-    /// Compiles a function that kernels call, at stage *legal*; `data` holds what it calls itself. Also returns what `dump` asks for.
+    /// Compiles a function that kernels call, at stage *legal*; `data` holds what it calls itself. Also returns what `dump`
+    /// asks for.
     ///
     /// # Errors
-    /// [`BuildError::Limit`] when the function is too large for the backend, [`BuildError::Internal`] when it breaks an invariant.
+    /// [`BuildError::Limit`] when the function is too large for the backend, [`BuildError::Internal`] when it breaks an
+    /// invariant.
     fn compile_called(
         &'static self,
         func: &Function,

@@ -55,8 +55,9 @@ pub(super) const PANIC: &str = "code generation";
 /// The largest stack frame of a function in bytes: half of the stacks on which kernels run.
 pub(super) const MAX_FRAME: u32 = 4 << 20;
 
-/// Parameters of blocks times arguments of all edges from which regalloc2's thorough allocator takes seconds, because it goes through
-/// the arguments of other parameters for each one (the family `uniform-loops` of `icd/examples/growth` from some 6,000 loops on).
+/// Parameters of blocks times arguments of all edges from which regalloc2's thorough allocator takes seconds, because it goes
+/// through the arguments of other parameters for each one (the family `uniform-loops` of `icd/examples/growth` from some 6,000
+/// loops on).
 pub(super) const COSTLY_PARAMS: usize = 1 << 26;
 
 /// The most bytes of stack of a called function with all that it calls: half of what a kernel's frame leaves.

@@ -1,7 +1,7 @@
 //! Locks of process-wide state: the map of generated code, and the files and lists that debuggers and profilers read.
 //!
-//! A thread that forks holds all of them meanwhile ([`lock_for_fork`]), so that none is locked forever in the child. They are the standard
-//! library's, because threads that wait for these leave nothing behind in the child.
+//! A thread that forks holds all of them meanwhile ([`lock_for_fork`]), so that none is locked forever in the child. They are
+//! the standard library's, because threads that wait for these leave nothing behind in the child.
 
 use std::any::Any;
 use std::sync::{Mutex, MutexGuard, PoisonError};

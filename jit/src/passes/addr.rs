@@ -1,6 +1,7 @@
 //! Folds index arithmetic into addresses: constant parts of an index become displacements, constant factors become scales, and an
-//! address based on an address becomes one; if lanes' addresses are moved together, their common base is moved. All of it is exact, because addresses wrap at 64 bits as the index arithmetic does.
-//! The computation of an index with fewer bits is folded only if its flags, or bits that are known to be clear, say that it does not wrap.
+//! address based on an address becomes one; if lanes' addresses are moved together, their common base is moved. All of it is
+//! exact, because addresses wrap at 64 bits as the index arithmetic does. The computation of an index with fewer bits is folded
+//! only if its flags, or bits that are known to be clear, say that it does not wrap.
 
 use clift_kir::{Builder, Function, Imm, Inst, InstData, Opcode, Value, WrapFlags};
 
@@ -89,7 +90,8 @@ fn fold(b: &mut Builder<'_>, inst: Inst) -> Option<Value> {
                 let inner = b.addr(inner_base, Some(inner_index), inner_scale, 0);
                 return Some(b.addr(inner, index, scale, disp.wrapping_add(inner_disp)));
             }
-            // Lanes' addresses, all moved by the same index: a scalar base is moved instead, so that the lanes have one index each.
+            // Lanes' addresses, all moved by the same index: a scalar base is moved instead, so that the lanes have one index
+            // each.
             (&[inner_base, inner_index], Some(shared))
                 if b.ty(inner_index).is_vector() && !b.ty(inner_base).is_vector() && !b.ty(shared).is_vector() =>
             {
@@ -111,8 +113,8 @@ fn fills_clear_bits(b: &Builder<'_>, sum: &InstData) -> bool {
     count.zip(added).is_some_and(|(count, added)| count < u64::from(b.ty(x).elem.bits()) && added < 1 << count)
 }
 
-/// An index computed with fewer bits that does not wrap, as a flag or the bits say: the constant part of the sum or product can still
-/// be folded into the address.
+/// An index computed with fewer bits that does not wrap, as a flag or the bits say: the constant part of the sum or product can
+/// still be folded into the address.
 fn fold_extended(b: &mut Builder<'_>, base: Value, index: Value, scale: u64, disp: i64) -> Option<Value> {
     let def = |b: &Builder<'_>, v: Value| b.func.dfg.def_inst(v).map(|i| b.func.dfg.inst(i).clone());
     let extension = def(b, index)?;

@@ -7,8 +7,8 @@
 //! x = load r
 //! ```
 //!
-//! From OpenCL C 2.0 on, a pointer without an address space is generic, also that of a function's parameter. What is known of private
-//! variables, and of the memory of arguments, is lost behind such a pointer.
+//! From OpenCL C 2.0 on, a pointer without an address space is generic, also that of a function's parameter. What is known of
+//! private variables, and of the memory of arguments, is lost behind such a pointer.
 //!
 //! Deliberately not here: generic pointers that are loaded from memory, and those of functions that are called.
 

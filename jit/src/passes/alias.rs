@@ -1,8 +1,8 @@
 //! Alias classes: accesses through different pointer arguments of [`Function::noalias_args`] do not overlap.
 //!
-//! Each of these arguments has a class of its own. The class follows the pointer through address arithmetic, casts, selections and
-//! loops to loads and stores. Pointers that come from memory have none, so that this pass follows the promotion of variables. Passes
-//! keep the classes of accesses: of two accesses that become one, both have the class.
+//! Each of these arguments has a class of its own. The class follows the pointer through address arithmetic, casts, selections
+//! and loops to loads and stores. Pointers that come from memory have none, so that this pass follows the promotion of
+//! variables. Passes keep the classes of accesses: of two accesses that become one, both have the class.
 
 use cranelift_entity::SecondaryMap;
 

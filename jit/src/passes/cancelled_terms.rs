@@ -6,10 +6,10 @@
 //! x % 100 + 100 * (x / 100)                  x
 //! ```
 //!
-//! Kernels over grids that are launched in one dimension take their id apart and put it together again. The index is then seen to be
-//! contiguous. A sum is followed through additions, subtractions and products with constants; a remainder `x % n` is
-//! `x - n * (x / n)` for a constant `n` (a variable one may be 0, of which quotient and remainder are 0).
-//! Integers wrap, so that all of it is exact; what replaces the sum promises nothing about overflow.
+//! Kernels over grids that are launched in one dimension take their id apart and put it together again. The index is then seen
+//! to be contiguous. A sum is followed through additions, subtractions and products with constants; a remainder `x % n` is `x -
+//! n * (x / n)` for a constant `n` (a variable one may be 0, of which quotient and remainder are 0). Integers wrap, so that all
+//! of it is exact; what replaces the sum promises nothing about overflow.
 //!
 //! Left alone: sums of which more than [`MAX_LEFT`] terms remain.
 

@@ -8,11 +8,12 @@
 //!                                            }
 //! ```
 //!
-//! Selection sorts, medians and searches for the least element compare with `v[m]` in each iteration. In packs each lane has an `m`
-//! of its own, so that the load is a gather, and it waits for the comparison of the iteration before.
+//! Selection sorts, medians and searches for the least element compare with `v[m]` in each iteration. In packs each lane has an
+//! `m` of its own, so that the load is a gather, and it waits for the comparison of the iteration before.
 //!
-//! Both loads must be executed in each iteration, and nothing in the loop may change the memory. The first iteration loads before the
-//! loop. Where the load has moved to the end of the iteration before already, so that the loop carries `best`, it becomes the choice.
+//! Both loads must be executed in each iteration, and nothing in the loop may change the memory. The first iteration loads
+//! before the loop. Where the load has moved to the end of the iteration before already, so that the loop carries `best`, it
+//! becomes the choice.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -191,8 +192,8 @@ impl Search<'_> {
         found.filter(|found| !matches!(found.choice, Choice::Kept | Choice::Loaded(_))).collect()
     }
 
-    /// The parameter of the header in which a loop carries what a load has loaded for the next iteration, and the address from where it
-    /// has been loaded before the loop.
+    /// The parameter of the header in which a loop carries what a load has loaded for the next iteration, and the address from
+    /// where it has been loaded before the loop.
     fn carried(&self, forms: &LinearForms<'_>, load: &Load, preheader: Block) -> Option<(Value, Linear)> {
         let func = forms.func;
         let loaded = func.dfg.result(load.inst);

@@ -5,12 +5,12 @@
 //! q[0] = x >> 24; q[1] = x >> 16; q[2] = x >> 8; q[3] = x     ->      *(uint *)q = byte-swapped x
 //! ```
 //!
-//! Hash functions, ciphers, decoders and network formats take words apart so that they depend neither on byte order nor on alignment.
-//! In packs, each byte is an access of its own with the stride of the word or of the whole message.
+//! Hash functions, ciphers, decoders and network formats take words apart so that they depend neither on byte order nor on
+//! alignment. In packs, each byte is an access of its own with the stride of the word or of the whole message.
 //!
-//! Loads are combined if all are in one block, nothing is written in between, and their values are used for nothing else; stores if
-//! they follow one another with neither loads nor other stores in between. Volatile accesses are left alone. Words are stored in
-//! little-endian order; the opposite order costs rotations.
+//! Loads are combined if all are in one block, nothing is written in between, and their values are used for nothing else;
+//! stores if they follow one another with neither loads nor other stores in between. Volatile accesses are left alone. Words
+//! are stored in little-endian order; the opposite order costs rotations.
 
 use clift_kir::analysis::UseCounts;
 use clift_kir::{Block, Builder, Effects, Elem, Function, Imm, Inst, MemInfo, Opcode, Space, Type, Value};

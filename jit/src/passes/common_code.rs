@@ -17,8 +17,9 @@
 //!
 //! - **Hoisted**: pure ops, and loads that no access of their side may change, from the first [`MAX_BEFORE`] instructions of both
 //!   sides: a value that is needed at the end of a long one would occupy a register all the way.
-//! - **Sunk**: stores to the same address, also where only some of the ways end with one, as in `if (a) *p = x; else if (b) *p = y;`, and pure ops whose operands differ in at most one place. Not addresses: their origin
-//!   tells passes on memory which accesses are apart.
+//! - **Sunk**: stores to the same address, also where only some of the ways end with one, as in `if (a) *p = x; else if (b) *p
+//!   = y;`, and pure ops whose operands differ in at most one place. Not addresses: their origin tells passes on memory which
+//!   accesses are apart.
 
 use clift_kir::analysis::{Cfg, UseCounts};
 use clift_kir::{Block, Effects, Function, Imm, Inst, InstData, MemInfo, Opcode, Type, Value};

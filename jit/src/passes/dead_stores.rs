@@ -5,13 +5,13 @@
 //! p->state = b;
 //! ```
 //!
-//! A generator of random numbers that keeps its state in memory stores it for each number; an accumulator in memory is stored by each
-//! statement that adds to it. After loads have been replaced by the values that were stored, only the last store matters. Between
-//! stores without an operation that orders memory, other work-items may not read without a race.
+//! A generator of random numbers that keeps its state in memory stores it for each number; an accumulator in memory is stored
+//! by each statement that adds to it. After loads have been replaced by the values that were stored, only the last store
+//! matters. Between stores without an operation that orders memory, other work-items may not read without a race.
 //!
 //! A backward data-flow analysis finds what is overwritten *for certain* from a point on: stores add their place; loads that may
-//! overlap, the definition of the address, and whatever reads or orders other memory remove it. Where paths join, what holds on all of
-//! them remains. Places are compared by base, index and displacement of their addresses.
+//! overlap, the definition of the address, and whatever reads or orders other memory remove it. Where paths join, what holds on
+//! all of them remains. Places are compared by base, index and displacement of their addresses.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::{Block, Effects, Function, Inst, Opcode, Value};

@@ -31,8 +31,8 @@ pub(super) const MAX_CHOSEN: u64 = 64;
 /// How many definitions deep an index is searched for counters.
 const MAX_DEPTH: u32 = 8;
 
-/// Rewrites the accesses of all arrays for which that is worth it, and promotes these. Arrays that stay in memory for another reason
-/// keep their accesses.
+/// Rewrites the accesses of all arrays for which that is worth it, and promotes these. Arrays that stay in memory for another
+/// reason keep their accesses.
 pub(super) fn run(func: &mut Function) -> Changed {
     if func.slots.is_empty() {
         return Changed(false);

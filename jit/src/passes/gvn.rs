@@ -1,8 +1,9 @@
 //! Global value numbering: an instruction that computes the same as a dominating one is replaced by it. This covers pure ops and
 //! loads of memory that does not change. It also covers loads from addresses whose content is known ([`available`]), as a whole
 //! or element by element. Float computations of cold blocks are not replaced by values from outside: those would occupy a
-//! register on the hot path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump. Where a branch has found
-//! an integer equal to a constant, it is that constant: under `lid == 0`, `a[16 * lid]` is one element rather than a gather.
+//! register on the hot path, which costs more. A branch on a condition that a dominating branch has decided becomes a jump.
+//! Where a branch has found an integer equal to a constant, it is that constant: under `lid == 0`, `a[16 * lid]` is one element
+//! rather than a gather.
 
 mod available;
 pub(super) mod scopes;

@@ -1,7 +1,7 @@
 //! Which loops do nothing, given the values of some Booleans.
 //!
-//! A loop does nothing if no block that it can reach has effects, it can be left, whether it is left does not depend on memory that
-//! others may write, and no value that changes in it is used outside.
+//! A loop does nothing if no block that it can reach has effects, it can be left, whether it is left does not depend on memory
+//! that others may write, and no value that changes in it is used outside.
 
 use clift_kir::analysis::{Cfg, Loop, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -188,7 +188,8 @@ impl<'a> LoopView<'a> {
         terms
     }
 
-    /// Where control goes from the preheader, with which arguments, if the loop does nothing while what is known of Booleans holds.
+    /// Where control goes from the preheader, with which arguments, if the loop does nothing while what is known of Booleans
+    /// holds.
     pub(super) fn exit_if_idle(&self, truths: &mut Truths<'_>) -> Option<BlockCall> {
         let reached = self.reached(truths)?;
         let (first, others) = reached.leaving.split_first()?;

@@ -12,13 +12,14 @@
 //! divergent branch anyway, but without masks this way; otherwise a misprediction costs more than the skipped instructions.
 //!
 //! A store to private memory that the block before the branch has accessed at the same address becomes one of a select: what is
-//! there stays where the condition does not hold. No other work-item sees private memory. So a swap of neighbours in a sort, which
-//! is what this is for, is two selects: later passes see what is stored, and masked stores would not be forwarded to loads.
+//! there stays where the condition does not hold. No other work-item sees private memory. So a swap of neighbours in a sort,
+//! which is what this is for, is two selects: later passes see what is stored, and masked stores would not be forwarded to
+//! loads.
 //!
 //! **Cost model.** The two sides may have [`MAX_SIDES`] instructions in all, of which products of 64-bit integers count as
-//! several ([`PRODUCT_64`]), none of them a division, a root or a function, besides [`MAX_STORES`] stores, and [`MAX_SELECTS`] values
-//! may depend on the branch. Cold sides, branches that are there to skip work (`pack_any`), and choices between pointers, whose origin
-//! passes on memory want to see, stay.
+//! several ([`PRODUCT_64`]), none of them a division, a root or a function, besides [`MAX_STORES`] stores, and [`MAX_SELECTS`]
+//! values may depend on the branch. Cold sides, branches that are there to skip work (`pack_any`), and choices between
+//! pointers, whose origin passes on memory want to see, stay.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::dfg::ValueDef;
@@ -129,7 +130,8 @@ const MAX_LOOKED_AT: usize = 64;
 const MAX_WAYS: usize = 8;
 
 /// Whether a branch decides which memory a later iteration loads to decide the same branch, as in the search for the least of
-/// several records by its number. With a select, each iteration would wait for the loads of the one before; a branch is predicted.
+/// several records by its number. With a select, each iteration would wait for the loads of the one before; a branch is
+/// predicted.
 fn waits_for_loads(func: &Function, cfg: &Cfg, condition: Value, joins: &[BlockCall; 2]) -> bool {
     let join = joins[0].block;
     let depends = |param: Value| {

@@ -1,8 +1,9 @@
 //! Loop-invariant code motion: pure values whose operands do not change in a loop are computed before the loop. The same holds
-//! for loads that always give the same value and may be executed at any time, and for loads from memory that nothing in the loop may
-//! change ([`super::memory`]), if every entry into the loop executes them or has accessed that memory. The latter only where nothing
-//! orders the accesses of work-items: after a barrier, memory may be another work-item's, and a load that the program does not execute
-//! would race. Inner loops come first, so that values move out as far as possible. Values that only cold blocks use stay where they are. What comes to stand in one block is computed once.
+//! for loads that always give the same value and may be executed at any time, and for loads from memory that nothing in the
+//! loop may change ([`super::memory`]), if every entry into the loop executes them or has accessed that memory. The latter only
+//! where nothing orders the accesses of work-items: after a barrier, memory may be another work-item's, and a load that the
+//! program does not execute would race. Inner loops come first, so that values move out as far as possible. Values that only
+//! cold blocks use stay where they are. What comes to stand in one block is computed once.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -108,8 +109,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
     Changed(changed)
 }
 
-/// Removes instructions that compute what others do that are in their new block, or come there earlier: copies of code, such as versions
-/// of a loop's body, have their invariant values in common.
+/// Removes instructions that compute what others do that are in their new block, or come there earlier: copies of code, such as
+/// versions of a loop's body, have their invariant values in common.
 fn merge_equal(func: &mut Function, to: Block, hoisted: &mut Vec<Inst>, replacements: &mut Replacements) {
     let mut known: FxHashMap<(InstData, Type), Value> = FxHashMap::default();
     let mut is_new = |func: &mut Function, inst: Inst| {

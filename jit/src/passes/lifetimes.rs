@@ -2,8 +2,8 @@
 //!
 //! A variable of a block that is executed again, or of an inlined function, has no value when the block or the function begins. A
 //! fill with an undefined byte says so: without it, the variable would seem to keep its value from one iteration of a loop to the
-//! next, in a block parameter and, across barriers, in memory. [`super::mem2reg`] and [`mod@crate::check`] use these marks. This pass
-//! removes those of variables that stay in memory, which must not become code.
+//! next, in a block parameter and, across barriers, in memory. [`super::mem2reg`] and [`mod@crate::check`] use these marks.
+//! This pass removes those of variables that stay in memory, which must not become code.
 
 use clift_kir::dfg::DataFlowGraph;
 use clift_kir::{Function, Inst, Opcode, Value};

@@ -1,8 +1,8 @@
 //! Integers and addresses as sums of products with constants, in an iteration of a loop and in the one after it.
 //!
-//! Two addresses with equal forms are equal. The form of the next iteration has what the latch passes in place of the parameters of
-//! the header, so that `a[i - 1]` in the next iteration is seen to be `a[i]` in this one. Sums wrap in the width of their type. Under an
-//! extension they are kept as they are unless the source promises that they do not wrap.
+//! Two addresses with equal forms are equal. The form of the next iteration has what the latch passes in place of the
+//! parameters of the header, so that `a[i - 1]` in the next iteration is seen to be `a[i]` in this one. Sums wrap in the width
+//! of their type. Under an extension they are kept as they are unless the source promises that they do not wrap.
 
 use clift_kir::analysis::{LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -71,8 +71,8 @@ impl Linear {
         difference.terms.is_empty().then_some(difference.constant)
     }
 
-    /// Two integers of at most 32 bits and a factor: the forms differ by the factor, or a multiple of it, if the integers differ. `None` if
-    /// something else decides by how much they differ.
+    /// Two integers of at most 32 bits and a factor: the forms differ by the factor, or a multiple of it, if the integers
+    /// differ. `None` if something else decides by how much they differ.
     pub(super) fn scaled_difference(&self, other: &Linear) -> Option<(Value, Value, u64)> {
         let difference = self.clone().plus(other.clone(), -1)?;
         let [

@@ -15,12 +15,12 @@
 //! **What is expected**: a minimum or maximum is the operand that grows; a branch goes where more is done; a choice between
 //! addresses takes the one that grows, forwards if both do. What a comparison is expected to give follows from its uses.
 //!
-//! Of what grows against its bound, the comparison matters at one end: `x + k >= 0` in the first iteration, `x + k < w` in the last.
-//! Where the source does not promise that no iteration wraps, all is computed in 64 bits, in which it does not, and must lie in the
-//! type that is compared.
+//! Of what grows against its bound, the comparison matters at one end: `x + k >= 0` in the first iteration, `x + k < w` in the
+//! last. Where the source does not promise that no iteration wraps, all is computed in 64 bits, in which it does not, and must
+//! lie in the type that is compared.
 //!
-//! **Cost model.** Innermost loops of at most [`MAX_INSTS`] instructions that access memory and whose number of iterations is known
-//! before; at most [`MAX_TESTS`] comparisons, and [`MAX_GROWTH`] more instructions in a function.
+//! **Cost model.** Innermost loops of at most [`MAX_INSTS`] instructions that access memory and whose number of iterations is
+//! known before; at most [`MAX_TESTS`] comparisons, and [`MAX_GROWTH`] more instructions in a function.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, Loop, LoopForest, LoopId};
 use clift_kir::clone::Cloner;

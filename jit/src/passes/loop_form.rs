@@ -3,7 +3,8 @@
 //! - every loop has one *preheader* (its only predecessor from outside, whose only successor is the header) and one *latch* (the
 //!   only source of a back edge, which has no other successor);
 //! - all exits of a loop to one destination go through one block, which has no other predecessors;
-//! - a value that is defined in a loop and used outside is a parameter of the exit block (loop-closed form), unless it is a constant.
+//! - a value that is defined in a loop and used outside is a parameter of the exit block (loop-closed form), unless it is a
+//!   constant.
 //!
 //! What the function computes does not change. Simplification of the control flow removes what a pass did not need.
 

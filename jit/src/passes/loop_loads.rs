@@ -6,10 +6,10 @@
 //!                                                y[i] = last = a * last + x[i];
 //! ```
 //!
-//! Filters, running sums, sorts and rows of dynamic programs go through memory in this way, and an iteration then begins when the store
-//! of the one before has reached the load. Loads from where such a load has been an iteration earlier, as of `y[i - 2]`, are passed on
-//! as well. Other loads that overlap from iteration to iteration stay: they need not wait, and iterations without values from one
-//! another can be executed at once.
+//! Filters, running sums, sorts and rows of dynamic programs go through memory in this way, and an iteration then begins when
+//! the store of the one before has reached the load. Loads from where such a load has been an iteration earlier, as of `y[i -
+//! 2]`, are passed on as well. Other loads that overlap from iteration to iteration stay: they need not wait, and iterations
+//! without values from one another can be executed at once.
 //!
 //! Both accesses must be executed in each iteration, and nothing that may change the memory may lie between them. The first
 //! iteration loads before the loop.

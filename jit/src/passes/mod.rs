@@ -1,9 +1,9 @@
 //! Canonical passes: from the form that a front end emits to the form that the rest of the compiler expects.
 //!
-//! [`calls`] and [`canonicalize`] take kernels from stage *imported* to *canonical*: calls are inlined or lowered, private variables are
-//! promoted, constants are folded, common subexpressions are shared, loops are rotated and unrolled, and loop-invariant code is
-//! hoisted. [`clean`] repeats the cheaper passes after work-items have become loops. A pass is one file with one function `run`;
-//! the pipeline verifies, prints and times. The order is [`PROMOTE`], [`CANONICAL`], [`UNROLL`],
+//! [`calls`] and [`canonicalize`] take kernels from stage *imported* to *canonical*: calls are inlined or lowered, private
+//! variables are promoted, constants are folded, common subexpressions are shared, loops are rotated and unrolled, and
+//! loop-invariant code is hoisted. [`clean`] repeats the cheaper passes after work-items have become loops. A pass is one file
+//! with one function `run`; the pipeline verifies, prints and times. The order is [`PROMOTE`], [`CANONICAL`], [`UNROLL`],
 //! [`SETTLE`]. How to add a pass: `docs/add-a-pass.md`.
 //!
 //! Deliberately not here: anything that depends on lanes or on a backend.

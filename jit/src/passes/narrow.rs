@@ -1,7 +1,7 @@
-//! Narrows values of which only the low bits are used: from 64 to 32 bits, and from 32 to 16 or 8. Compilers tend to compute in the
-//! width of addresses what the program computes with fewer bits, and truncate at each use; C computes with bytes as `int`. A narrow
-//! operation is cheaper: more lanes fit in a vector, and many vector units have no 64-bit multiplication. They do not multiply bytes
-//! either, and what is computed with bytes has operands of bytes only, so that no other one is truncated.
+//! Narrows values of which only the low bits are used: from 64 to 32 bits, and from 32 to 16 or 8. Compilers tend to compute in
+//! the width of addresses what the program computes with fewer bits, and truncate at each use; C computes with bytes as `int`.
+//! A narrow operation is cheaper: more lanes fit in a vector, and many vector units have no 64-bit multiplication. They do not
+//! multiply bytes either, and what is computed with bytes has operands of bytes only, so that no other one is truncated.
 //!
 //! Each such value becomes the extension of a narrow value, computed from the low bits of its operands; `simplify` then cancels
 //! extensions and truncations. Sums without a narrow operand are not changed, because truncating their operands costs more.

@@ -4,12 +4,12 @@
 //! p[2*i] += s; p[2*i + 1] += s     ->     x = p[2*i]; y = p[2*i + 1]; p[2*i] = x + s; p[2*i + 1] = y + s
 //! ```
 //!
-//! Packs load and store the components of records together (complex numbers, pixels, vertices), but only if neither loads nor stores
-//! are between these accesses. Programs that update one component after the other have stores between the loads.
+//! Packs load and store the components of records together (complex numbers, pixels, vertices), but only if neither loads nor
+//! stores are between these accesses. Programs that update one component after the other have stores between the loads.
 //!
-//! A load moves to the first load of a neighbour in its block, at most [`MAX_ELEMENTS`] elements away, if a neighbour is stored in
-//! between and nothing in between may write what it reads. What its address is computed from moves, too. Volatile and private
-//! accesses stay.
+//! A load moves to the first load of a neighbour in its block, at most [`MAX_ELEMENTS`] elements away, if a neighbour is stored
+//! in between and nothing in between may write what it reads. What its address is computed from moves, too. Volatile and
+//! private accesses stay.
 
 use clift_kir::{Block, Function, Imm, Inst, Opcode};
 use rustc_hash::FxHashMap;

@@ -1,5 +1,5 @@
-//! Where pointers come from: a variable or an address space that all ways to a pointer have in common; and values that take the places
-//! of such pointers, parameters among them.
+//! Where pointers come from: a variable or an address space that all ways to a pointer have in common; and values that take the
+//! places of such pointers, parameters among them.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::{Block, BlockCall, Function, Imm, Inst, Opcode, Type, Value};

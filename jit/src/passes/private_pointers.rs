@@ -9,10 +9,10 @@
 //!     jump b1(q)                      jump b1(n)
 //! ```
 //!
-//! The variable of each access is then known without a look at the control flow. The vectorizer needs that to keep element i of all
-//! lanes together (`spmd/transform/private_arrays.rs`), and unrolling to see counters. Sorts of windows pass pointers out of loops
-//! (`t = v[m]` after a search for m), iterators are pointers, and some programs swap two buffers by exchanging their pointers. For
-//! those, the variables that one pointer may point into are joined to one first ([`join`]).
+//! The variable of each access is then known without a look at the control flow. The vectorizer needs that to keep element i of
+//! all lanes together (`spmd/transform/private_arrays.rs`), and unrolling to see counters. Sorts of windows pass pointers out
+//! of loops (`t = v[m]` after a search for m), iterators are pointers, and some programs swap two buffers by exchanging their
+//! pointers. For those, the variables that one pointer may point into are joined to one first ([`join`]).
 //!
 //! Deliberately not here: pointers to global and local memory, whose buffers are not a question of layout.
 

@@ -7,8 +7,8 @@
 //!                                            c[i] = sum;
 //! ```
 //!
-//! Every iteration must store there, so that the store after the loop is not a new one, and nothing else in the loop may access the
-//! memory or order accesses of work-items. The value is put into a variable, which [`super::mem2reg`] promotes afterwards.
+//! Every iteration must store there, so that the store after the loop is not a new one, and nothing else in the loop may access
+//! the memory or order accesses of work-items. The value is put into a variable, which [`super::mem2reg`] promotes afterwards.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest, LoopId};
 use clift_kir::{Block, Builder, Effects, Function, Imm, Inst, MemInfo, Opcode, SlotData, Space, Type, Value};

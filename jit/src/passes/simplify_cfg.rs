@@ -58,8 +58,8 @@ fn fold_branches(func: &mut Function) -> bool {
     changed
 }
 
-/// A block that is not cold leads to one that is not: if all its targets are cold, because a pass has found out that the others are
-/// never reached, they are executed as often as it is.
+/// A block that is not cold leads to one that is not: if all its targets are cold, because a pass has found out that the others
+/// are never reached, they are executed as often as it is.
 fn clear_cold(func: &mut Function) -> bool {
     let mut warm: Vec<Block> = func.layout.blocks().iter().copied().filter(|&b| !func.layout.is_cold(b)).collect();
     if warm.len() == func.layout.blocks().len() {

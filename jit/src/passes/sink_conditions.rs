@@ -1,13 +1,13 @@
-//! Conditions are computed where they are branched on: scalar Booleans that only one successor of a block uses are computed there, at its
-//! start. There, comparisons become part of the branch, and the other successors need not compute them.
+//! Conditions are computed where they are branched on: scalar Booleans that only one successor of a block uses are computed
+//! there, at its start. There, comparisons become part of the branch, and the other successors need not compute them.
 //!
 //! ```text
 //! head: inside = x < n; branch whole, fast, slow     head: branch whole, fast, slow
 //! fast: branch inside, body, latch               ->  fast: inside = x < n; branch inside, body, latch
 //! ```
 //!
-//! Versions of code for whole packs leave such conditions behind. Other values stay where they are, because their operands may be in
-//! registers for no other reason.
+//! Versions of code for whole packs leave such conditions behind. Other values stay where they are, because their operands may
+//! be in registers for no other reason.
 
 use clift_kir::analysis::{Cfg, Users};
 use clift_kir::{Block, Function, Inst, Opcode, Type};

@@ -1,8 +1,8 @@
 //! Loads of OpenCL vectors of which only the elements are used become loads of the elements.
 //!
-//! Work-items that share a body `float4` of a simulation, or a record of a table, multiply its elements with vectors of their own.
-//! An element that is loaded alone can be broadcast to the lanes by the load itself, and even by the instruction that uses it; from a
-//! register it takes two shuffles. Where scalars use it, a load takes no longer than a shuffle.
+//! Work-items that share a body `float4` of a simulation, or a record of a table, multiply its elements with vectors of their
+//! own. An element that is loaded alone can be broadcast to the lanes by the load itself, and even by the instruction that uses
+//! it; from a register it takes two shuffles. Where scalars use it, a load takes no longer than a shuffle.
 //!
 //! Volatile loads stay, and so do those that something uses as a whole.
 

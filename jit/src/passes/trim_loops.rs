@@ -1,5 +1,5 @@
-//! Loops end before the iterations that do nothing because a counter has reached a bound, and are then unswitched: whether a row has any
-//! work-items with something to do is the same for all of them.
+//! Loops end before the iterations that do nothing because a counter has reached a bound, and are then unswitched: whether a
+//! row has any work-items with something to do is the same for all of them.
 //!
 //! ```text
 //!                                           limit' = min(limit, max(n - base, 0))
@@ -13,12 +13,13 @@
 //! several launches) execute most work-items only for a guard to send them away. After work-items have become loops, such a guard
 //! compares a counter of a loop over packs or rows.
 //!
-//! The new limit is exact only if the counter does not wrap on its way to the old one. That is tested before the loop, and the old
-//! limit stays if it could. What it means that a loop does nothing is said in [`super::idle`]; whoever counts in a loop has effects
-//! there, so only loops whose sole parameter is the counter are changed.
+//! The new limit is exact only if the counter does not wrap on its way to the old one. That is tested before the loop, and the
+//! old limit stays if it could. What it means that a loop does nothing is said in [`super::idle`]; whoever counts in a loop has
+//! effects there, so only loops whose sole parameter is the counter are changed.
 //!
-//! **Cost model.** Loops around others that count, and those within trimmed ones: rows of work-items, and the packs of such rows. Where
-//! only the innermost loop would end earlier, most launches have few items behind the bound, and the code would not be worth it.
+//! **Cost model.** Loops around others that count, and those within trimmed ones: rows of work-items, and the packs of such
+//! rows. Where only the innermost loop would end earlier, most launches have few items behind the bound, and the code would not
+//! be worth it.
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
@@ -33,7 +34,8 @@ use super::{Changed, loop_form, unswitch};
 const MAX_DEPTH: u32 = 16;
 /// The largest constant that lanes of a pack, or its last work-item, add to what is compared.
 const MAX_OFFSET: u64 = 1 << 20;
-/// A counter of at least 32 bits that starts below this and has fewer steps to its limit does not wrap, nor do its sums with offsets.
+/// A counter of at least 32 bits that starts below this and has fewer steps to its limit does not wrap, nor do its sums with
+/// offsets.
 const MAX_START: i64 = 1 << 29;
 /// More than any bound that a counter can reach.
 const MAX_BOUND: i64 = 1 << 31;
@@ -124,8 +126,8 @@ struct Bounded {
 }
 
 impl Bounded {
-    /// What a comparison compares, and what it gives as long as the value is within bounds. Lanes may add what they want to the value:
-    /// the comparison is what it says for the least of them, and all others are further on.
+    /// What a comparison compares, and what it gives as long as the value is within bounds. Lanes may add what they want to the
+    /// value: the comparison is what it says for the least of them, and all others are further on.
     fn of_comparison(view: &LoopView<'_>, inst: Inst) -> Option<(Bounded, bool)> {
         let data = view.func.dfg.inst(inst);
         let (&Imm::IntCond(cond), &[a, b]) = (&data.imm, data.args.as_slice()) else { return None };

@@ -31,8 +31,8 @@ pub(crate) struct TripCount {
     pub(crate) times: u64,
 }
 
-/// The first of the places at which a loop, in the form of [`loop_form`], is left after at most `limit` iterations. The loop may be
-/// left earlier elsewhere.
+/// The first of the places at which a loop, in the form of [`loop_form`], is left after at most `limit` iterations. The loop
+/// may be left earlier elsewhere.
 pub(crate) fn of_loop(
     func: &Function,
     analyses: (&Cfg, &DomTree, &LoopForest),
@@ -96,8 +96,8 @@ pub(crate) fn expected(
 }
 
 /// How many iterations a loop has on average that continues with the counter of another one in smaller steps, as what is left of
-/// vectors or of unrolled iterations: `for (; j < n - 7; j += 8) ...; for (; j < n; j++) ...`. `ignores` takes the headers of other
-/// loops that do not matter.
+/// vectors or of unrolled iterations: `for (; j < n - 7; j += 8) ...; for (; j < n; j++) ...`. `ignores` takes the headers of
+/// other loops that do not matter.
 pub(crate) fn remainder(
     func: &Function,
     (cfg, _, loops): (&Cfg, &DomTree, &LoopForest),
@@ -151,8 +151,8 @@ pub(crate) fn remainder(
     least
 }
 
-/// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left, also
-/// through tables in constant variables. At most `limit` iterations of all loops are counted.
+/// How many iterations the loops of a nest have in all, if the counters of the loops around each loop decide when it is left,
+/// also through tables in constant variables. At most `limit` iterations of all loops are counted.
 pub(super) fn of_nest(
     func: &Function,
     globals: &Globals,

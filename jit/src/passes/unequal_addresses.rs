@@ -1,9 +1,9 @@
 //! Addresses in a loop that differ because integers do: `for (i = 0; i < c; i++)` does not access `a[c]` by `a[i]`, nor does
 //! `for (j = c + 1; j < n; j++)` by `a[j]`.
 //!
-//! That integers differ follows from the branches on the edges to a loop's header, the first one and those of later iterations, or from
-//! where a counter starts. The addresses must be the same function of the two integers, with a factor of at least the size of the accesses:
-//! indices of at most 32 bits, whose products with the factor do not wrap.
+//! That integers differ follows from the branches on the edges to a loop's header, the first one and those of later iterations,
+//! or from where a counter starts. The addresses must be the same function of the two integers, with a factor of at least the
+//! size of the accesses: indices of at most 32 bits, whose products with the factor do not wrap.
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::dfg::ValueDef;
@@ -25,8 +25,8 @@ pub(super) struct UnequalAddresses<'a> {
 }
 
 impl UnequalAddresses<'_> {
-    /// Whether accesses of at most `bytes` bytes at two addresses have no bytes in common, in any iteration of a loop in which one of the
-    /// addresses is invariant.
+    /// Whether accesses of at most `bytes` bytes at two addresses have no bytes in common, in any iteration of a loop in which
+    /// one of the addresses is invariant.
     pub(super) fn are_apart(&self, id: LoopId, a: Value, b: Value, bytes: u32) -> bool {
         let &[latch] = self.loops.get(id).latches.as_slice() else { return false };
         let forms = LinearForms { func: self.func, loops: self.loops, id, latch };

@@ -6,23 +6,24 @@
 //!
 //! **Cost model.** The size of a loop is the number of its instructions, without constants and jumps; what folds in the copies
 //! counts only in the loop, not in the copies. An access to an image counts as the [`IMAGE_SIZE`] instructions that it becomes
-//! later, and one of a checked kernel as those that its checks add, too. Copies may have [`MAX_COPIES`] instructions in all. More are worth it, in
-//! proportion to what folds, but at most [`MAX_BOOST`] times as many; as many if the loop reads tables of constants, since what is
-//! computed from their elements folds, too, or is shared where elements are equal; and [`MAX_ARRAY_COPIES`], if the loop indexes private arrays
-//! only by counters, so that these may become values. That they do not if other accesses in the loop would choose among too many
-//! elements ([`super::dynamic_elements`]).
+//! later, and one of a checked kernel as those that its checks add, too. Copies may have [`MAX_COPIES`] instructions in all.
+//! More are worth it, in proportion to what folds, but at most [`MAX_BOOST`] times as many; as many if the loop reads tables of
+//! constants, since what is computed from their elements folds, too, or is shared where elements are equal; and
+//! [`MAX_ARRAY_COPIES`], if the loop indexes private arrays only by counters, so that these may become values. That they do not
+//! if other accesses in the loop would choose among too many elements ([`super::dynamic_elements`]).
 //!
 //! The number of iterations of an inner loop may depend on the counter of the loop around it, as in sorts and factorizations of
-//! small arrays, also through a table in a constant variable. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes private arrays, the outer loop is unrolled first.
+//! small arrays, also through a table in a constant variable. If the whole nest then fits [`MAX_ARRAY_COPIES`] and indexes
+//! private arrays, the outer loop is unrolled first.
 //!
 //! A nest of loops over neighbours computes weights, distances or directions from all of its counters. Its outer loop is
 //! unrolled first, too, if that folds most of the nest: with one of the counters alone, little folds.
 //!
 //! Otherwise inner loops come first. A kernel grows by at most [`MAX_GROWTH`] instructions.
 //!
-//! Copies of a barrier are barriers of their own, and begin regions of their own. Which region is next is then known, and need not be
-//! found out for each pack; but each takes code, so there are at most [`MAX_BARRIERS`] copies. Loops with other convergent ops are not
-//! unrolled.
+//! Copies of a barrier are barriers of their own, and begin regions of their own. Which region is next is then known, and need
+//! not be found out for each pack; but each takes code, so there are at most [`MAX_BARRIERS`] copies. Loops with other
+//! convergent ops are not unrolled.
 
 use clift_kir::analysis::{Cfg, Cold, DomTree, Loop, LoopForest, LoopId};
 use clift_kir::clone::Cloner;
@@ -46,8 +47,8 @@ const MAX_BARRIERS: u64 = 16;
 /// The most instructions that unrolling adds to a function.
 const MAX_GROWTH: u64 = 8000;
 
-/// What an access to an image counts. Of a two-dimensional one without interpolation, each copy becomes about as many instructions
-/// besides what the copies share; interpolation in three dimensions takes ten times as many.
+/// What an access to an image counts. Of a two-dimensional one without interpolation, each copy becomes about as many
+/// instructions besides what the copies share; interpolation in three dimensions takes ten times as many.
 const IMAGE_SIZE: u64 = 20;
 
 /// The most iterations of all loops of a nest of which most folds.
@@ -74,8 +75,8 @@ pub(super) fn run(func: &mut Function, globals: &Globals) -> Changed {
     run_except(func, globals, &FxHashSet::default(), 0)
 }
 
-/// As [`run`], but the loops with the headers `rolled` stay, and so do those around them. An access to memory that is not private will
-/// get `checks` instructions more.
+/// As [`run`], but the loops with the headers `rolled` stay, and so do those around them. An access to memory that is not
+/// private will get `checks` instructions more.
 pub(super) fn run_except(func: &mut Function, globals: &Globals, rolled: &FxHashSet<Block>, checks: u64) -> Changed {
     Changed(!unroll_loops(func, globals, Purpose::Folding, rolled, checks).is_empty())
 }

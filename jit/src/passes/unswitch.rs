@@ -1,5 +1,5 @@
-//! Loop unswitching, where it needs no copy of the loop: a loop that does nothing unless a loop-invariant condition holds is entered
-//! only if it does, and a loop that never does anything is removed.
+//! Loop unswitching, where it needs no copy of the loop: a loop that does nothing unless a loop-invariant condition holds is
+//! entered only if it does, and a loop that never does anything is removed.
 //!
 //! ```text
 //!                                          preheader: branch row_is_inside, enter, exit
@@ -7,10 +7,10 @@
 //! head(j):   branch inside, body, latch    head(j):   branch column_is_inside, body, latch
 //! ```
 //!
-//! Filters of images test for each of a pixel's neighbours whether it lies inside the image; the half of the test that concerns the
-//! row is the same for a whole row of neighbours. The condition may be a conjunction of which some terms are invariant, or a
-//! disjunction under which the loop does nothing, or what packs make of these: whether it holds in any lane. What it means that a
-//! loop does nothing is said in [`super::idle`].
+//! Filters of images test for each of a pixel's neighbours whether it lies inside the image; the half of the test that concerns
+//! the row is the same for a whole row of neighbours. The condition may be a conjunction of which some terms are invariant, or
+//! a disjunction under which the loop does nothing, or what packs make of these: whether it holds in any lane. What it means
+//! that a loop does nothing is said in [`super::idle`].
 
 use clift_kir::analysis::{Cfg, LoopForest, LoopId};
 use clift_kir::clone::Cloner;

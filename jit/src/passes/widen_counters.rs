@@ -1,7 +1,7 @@
 //! Widening of induction variables: 32-bit counters that index memory become 64-bit ones.
 //!
-//! C counts with `int` and indexes with addresses: `a[i]` extends `i` in each iteration. A counter that promises not to wrap has the
-//! same value with 64 bits, which is the index. What else uses the counter gets its low bits, which cost nothing.
+//! C counts with `int` and indexes with addresses: `a[i]` extends `i` in each iteration. A counter that promises not to wrap
+//! has the same value with 64 bits, which is the index. What else uses the counter gets its low bits, which cost nothing.
 //!
 //! A *web* is what becomes wide together: parameters of blocks, sums of one of them and a constant that promise not to wrap, and
 //! whatever other such parameters pass on. Values that enter a web are extended where they do. So a web is widened if the

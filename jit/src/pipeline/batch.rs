@@ -37,8 +37,8 @@ pub(super) struct CompiledModule {
     pub(super) memory: Arc<dyn Any + Send + Sync>,
 }
 
-/// Runs everything after stage *canonical* for all kernels of a module. A kernel whose packs exceed a limit of the backend is compiled
-/// with one lane, unless it must have more.
+/// Runs everything after stage *canonical* for all kernels of a module. A kernel whose packs exceed a limit of the backend is
+/// compiled with one lane, unless it must have more.
 pub(super) fn compile_kernels(
     observer: &mut StageObserver<'_>,
     module: &Arc<Module>,

@@ -12,8 +12,8 @@
 //! | legalize | `codegen::legalize` | stage *legal* for the backend's capabilities |
 //! | emit | the backend | entries |
 //!
-//! [`module`] runs the stages that concern a whole module, [`kernel`] those of one kernel. [`launches`] decides which launches get
-//! code of their own, and [`on_demand`] runs the stages again for it. [`observer`] verifies, dumps and times. [`backends`]
+//! [`module`] runs the stages that concern a whole module, [`kernel`] those of one kernel. [`launches`] decides which launches
+//! get code of their own, and [`on_demand`] runs the stages again for it. [`observer`] verifies, dumps and times. [`backends`]
 //! selects the backends. Nothing that the stages call knows the pipeline: code to be compiled on demand is passed down as a
 //! trait object or a closure.
 //!

@@ -172,7 +172,8 @@ fn canonicalize(
 ) -> Result<Canonicalized, BuildError> {
     let policy = CallPolicy {
         limit: options.inline_limit,
-        // Checks follow pointers from the objects that they belong to, and a sub-group of one work-item may not be what is required.
+        // Checks follow pointers from the objects that they belong to, and a sub-group of one work-item may not be what is
+        // required.
         may_call: &|number| {
             options.checks.is_empty() && kernels[number].required_sub_group_size.is_none_or(|size| size == 1)
         },

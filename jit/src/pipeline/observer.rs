@@ -10,8 +10,8 @@ use crate::specialize::Transposition;
 use crate::spmd::report::{Remark, VectorizationReport, ranges};
 use crate::{BuildError, Options};
 
-/// The target of the messages that describe compiled kernels as data, for traces. One with the field `kernel` describes a kernel; those
-/// with the field `remark` follow, one for each remark of the vectorizer's report.
+/// The target of the messages that describe compiled kernels as data, for traces. One with the field `kernel` describes a
+/// kernel; those with the field `remark` follow, one for each remark of the vectorizer's report.
 const KERNELS: &str = "clift::kernel";
 
 /// Whether a trace wants to know of kernels.

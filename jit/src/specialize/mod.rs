@@ -1,13 +1,14 @@
 //! Specialization: code of one kernel for certain facts of a launch, compiled when a launch first needs it, and cached.
 //!
 //! - The code that reads an image depends on the image's format and on the sampler, and only a launch knows those
-//!   ([`crate::builtins::image`]). A kernel that accesses images is kept in canonical form. It is compiled once for each combination
-//!   of formats and samplers that it is launched with; programs use few. The build itself compiles the most common combination. That
-//!   finds errors early and determines the resources of the kernel.
+//!   ([`crate::builtins::image`]). A kernel that accesses images is kept in canonical form. It is compiled once for each
+//!   combination of formats and samplers that it is launched with; programs use few. The build itself compiles the most common
+//!   combination. That finds errors early and determines the resources of the kernel.
 //! - In launches with work-groups of one work-item, packs are made of neighbouring groups.
 //! - Code takes the memory of different pointer arguments for separate. Launches in which it overlaps get code that does not.
-//! - Launches that repeat with the same sizes and integers get code in which these are constants, or with another number of lanes,
-//!   if the application's launches show that it is faster ([`Specializations::with_constants`]). Who launches the kernel decides that; nothing waits for such code.
+//! - Launches that repeat with the same sizes and integers get code in which these are constants, or with another number of
+//!   lanes, if the application's launches show that it is faster ([`Specializations::with_constants`]). Who launches the kernel
+//!   decides that; nothing waits for such code.
 //! - Launches of kernels that access memory contiguously along y or z only are transposed: the runtime exchanges x and that
 //!   dimension, and so does the code. So are launches whose work-groups are columns, with one work-item along x.
 //!
@@ -143,8 +144,8 @@ struct Codes {
     uses: u64,
 }
 
-/// Number of specializations of a kernel that are kept. Of more, those are forgotten whose last use was the longest ago; launches that
-/// run keep theirs alive.
+/// Number of specializations of a kernel that are kept. Of more, those are forgotten whose last use was the longest ago;
+/// launches that run keep theirs alive.
 const MAX_KEPT: usize = 64;
 
 impl Codes {

@@ -22,8 +22,8 @@ pub(crate) enum BuiltinImport {
     RmwOne(AtomicOp),
     /// Compare-exchange: pointer, expected, new.
     CompareExchange,
-    /// Read-modify-write with an operand, sequentially consistent. Order and scope operands may follow and are ignored: they can only
-    /// weaken it.
+    /// Read-modify-write with an operand, sequentially consistent. Order and scope operands may follow and are ignored: they
+    /// can only weaken it.
     Ordered(AtomicOp),
     /// Memory fences: `mem_fence`, `read_mem_fence`, `write_mem_fence`.
     Fence,

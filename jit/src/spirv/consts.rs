@@ -1,8 +1,8 @@
 //! Constants: their values with specialization applied, and their bytes in initializers.
 //!
 //! Vectors and scalars are kir constants; composites refer to their parts by id; addresses of variables stay symbolic until
-//! they are used in a function or stored in an initializer. An `OpSpecConstantOp` whose value depends on an address in another way
-//! than by an offset (a remainder, a comparison, half of the bits) is computed by instructions where it is used.
+//! they are used in a function or stored in an initializer. An `OpSpecConstantOp` whose value depends on an address in another
+//! way than by an offset (a remainder, a comparison, half of the bits) is computed by instructions where it is used.
 
 use clift_include::image::{Addressing, Sampler};
 use clift_kir::dfg::ConstData;
@@ -226,8 +226,8 @@ impl Consts {
         Ok(ConstValue::Lanes(ConstData::new(vector, &lanes)))
     }
 
-    /// A struct or array of parts. If all parts are undefined or zero, the whole is represented as such and never walked: parts may
-    /// be shared, so their total number can grow exponentially with the number of instructions.
+    /// A struct or array of parts. If all parts are undefined or zero, the whole is represented as such and never walked: parts
+    /// may be shared, so their total number can grow exponentially with the number of instructions.
     fn aggregate(&self, parts: &[u32]) -> ConstValue {
         let value = |part: &u32| self.get(*part).map(|constant| &constant.value);
         let is_undefined = |part: &u32| matches!(value(part), Some(ConstValue::Undef));

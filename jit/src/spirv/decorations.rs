@@ -149,8 +149,8 @@ impl DecorationTable {
                 let target = inst.id(0)?;
                 let operands = &inst.dr.operands[1..];
                 self.by_id.entry(target).or_default().add(operands)?;
-                // Only the last decoration of a kind counts. Keeping all would be quadratic: a group may be as large as the module
-                // and have as many targets.
+                // Only the last decoration of a kind counts. Keeping all would be quadratic: a group may be as large as the
+                // module and have as many targets.
                 let raw = self.raw.entry(target).or_default();
                 raw.retain(|earlier| !same_kind(earlier, operands));
                 raw.push(operands.to_vec());

@@ -1,8 +1,8 @@
 //! The validation rules of OpenCL's SPIR-V environment: what valid SPIR-V must also be to be a module for OpenCL.
 //!
-//! The macro `rules!` below holds the list. Producers break some of the rules; where the meaning is clear, [`TOLERATED`] says which
-//! of them may. Rules without which an instruction has no meaning (execution models, dimensions of images, recursion) are checked
-//! where it is imported, and so are all rules of SPIR-V itself.
+//! The macro `rules!` below holds the list. Producers break some of the rules; where the meaning is clear, [`TOLERATED`] says
+//! which of them may. Rules without which an instruction has no meaning (execution models, dimensions of images, recursion) are
+//! checked where it is imported, and so are all rules of SPIR-V itself.
 
 use clift_kir::{Elem, Type};
 use rspirv::dr::Operand;

@@ -69,9 +69,9 @@ pub(crate) fn signed_bit(cx: &FuncCx<'_>, convert: &Inst) -> Result<Option<u32>,
     Ok((is_meant && is_all(select.id(1)?, 1) && is_all(select.id(2)?, 0)).then_some(condition))
 }
 
-/// Whether an instruction is the translation of an LLVM instruction with a Boolean result. Boolean results of OpenCL C's functions
-/// (`isnan`, `any`, `sub_group_all`) are integers in LLVM IR, 1 for true. `isless` and similar functions are comparisons here,
-/// never calls (`repairs.rs`).
+/// Whether an instruction is the translation of an LLVM instruction with a Boolean result. Boolean results of OpenCL C's
+/// functions (`isnan`, `any`, `sub_group_all`) are integers in LLVM IR, 1 for true. `isless` and similar functions are
+/// comparisons here, never calls (`repairs.rs`).
 fn is_of_llvm(op: Op) -> bool {
     matches!(
         op,

@@ -1,7 +1,8 @@
 //! Descriptions of kernels: their parameters with the places in the argument block, and their size attributes.
 //!
 //! Types and qualifiers come from the SPIR-V types and decorations. If the producer wrote `OpString`s of the form
-//! `kernel_arg_type.<kernel>.<type>,<type>,` (and `kernel_arg_type_qual.`), these take precedence, as they are closer to the source.
+//! `kernel_arg_type.<kernel>.<type>,<type>,` (and `kernel_arg_type_qual.`), these take precedence, as they are closer to the
+//! source.
 
 use clift_include::abi::ArgSlot;
 use rspirv::dr::Operand;

@@ -1,4 +1,5 @@
-//! Modules that no assembler writes: broken headers, lengths, operands. What can be written as text is in `jit/tests/files/spirv`.
+//! Modules that no assembler writes: broken headers, lengths, operands. What can be written as text is in
+//! `jit/tests/files/spirv`.
 
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{Capability, MAGIC_NUMBER, Op};
@@ -250,7 +251,8 @@ fn long_chains_of_constants() {
     assert!(error(&chain(50_000)).contains("takes more than 256 operations on addresses"));
 }
 
-/// Instructions of vendors that assemblers may not know: a fence and a register are copies, bfloat16 is the upper half of a float.
+/// Instructions of vendors that assemblers may not know: a fence and a register are copies, bfloat16 is the upper half of a
+/// float.
 #[test]
 fn instructions_of_vendors() {
     let body = |insts: &[Vec<u32>]| {
@@ -469,8 +471,8 @@ fn instructions_of_reported_capabilities_are_known() {
     assert!(checked > 250, "{checked}");
 }
 
-/// Each rule of the environment has a module that is refused by the rule's name, as it is or as the module of a producer that is not
-/// known to break the rule. Modules of the producers in the table are accepted.
+/// Each rule of the environment has a module that is refused by the rule's name, as it is or as the module of a producer that
+/// is not known to break the rule. Modules of the producers in the table are accepted.
 #[test]
 fn rules_of_the_environment() {
     use super::environment::{Producers, Rule, TOLERATED};

@@ -1,9 +1,9 @@
 //! From words to instructions: checks the header and the shape of the instruction stream, then runs rspirv's parser.
 //!
-//! A walk over the stream prepares it for the parser. It checks that each word count stays inside the module, removes instructions
-//! without semantics (source text), and rewrites `OpSpecConstantOp` as the instruction that it wraps, so that the grammar's
-//! operand rules apply to it. It also records each instruction's word offset, which the parser does not keep.
-//! The semantics of instructions are not checked here.
+//! A walk over the stream prepares it for the parser. It checks that each word count stays inside the module, removes
+//! instructions without semantics (source text), and rewrites `OpSpecConstantOp` as the instruction that it wraps, so that the
+//! grammar's operand rules apply to it. It also records each instruction's word offset, which the parser does not keep. The
+//! semantics of instructions are not checked here.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -308,8 +308,8 @@ fn walk(words: &[u32]) -> Result<Walked, ImportError> {
     Ok(Walked { words: out, places })
 }
 
-/// Whether an instruction decorates with the linkage "internal", which means no linkage. Versions of the SPIR-V-LLVM translator up
-/// to 15 write it for helper functions that they generate.
+/// Whether an instruction decorates with the linkage "internal", which means no linkage. Versions of the SPIR-V-LLVM translator
+/// up to 15 write it for helper functions that they generate.
 fn is_internal_linkage(decorate: &[u32]) -> bool {
     const INTERNAL: u32 = i32::MAX as u32 - 1;
     matches!(decorate, [_, _, kind, .., linkage] if *kind == Decoration::LinkageAttributes as u32 && *linkage == INTERNAL)
@@ -330,8 +330,9 @@ fn unwrap_spec_op(inst: &[u32], out: &mut Vec<u32>) -> Result<(), InstError> {
     Ok(())
 }
 
-/// Makes strings valid UTF-8, which the parser requires: replaces the bytes that are not ASCII by `?` in strings of other encodings.
-/// Only the first string operand is repaired, which follows ids of one word each; no instruction has another one that matters.
+/// Makes strings valid UTF-8, which the parser requires: replaces the bytes that are not ASCII by `?` in strings of other
+/// encodings. Only the first string operand is repaired, which follows ids of one word each; no instruction has another one
+/// that matters.
 fn repair_strings(kinds: impl Iterator<Item = OperandKind>, inst: &mut [u32]) {
     let mut at = 1;
     for kind in kinds {

@@ -12,9 +12,12 @@
 //! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; `throughput.rs`, `recurrence.rs` and
 //!   `register_pressure.rs` estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
-//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` schedules sub-groups that wait round-robin; `single_item_groups.rs` prepares a kernel for work-groups of one
-//!   work-item, `one_row_groups.rs` for those that are one row, `transposed_items.rs` for launches with x and another dimension exchanged; `private_arrays.rs` chooses the layout of private
-//!   variables; `one_lane.rs`, `superwords.rs` and `loop_vectorizer` find vectors in kernels with one lane, for which `rolled_loops.rs` keeps loops from being unrolled. `loop_counters.rs` and `unroll_and_jam.rs` are the exceptions: they run on the code of a pack.
+//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` schedules sub-groups that wait round-robin;
+//!   `single_item_groups.rs` prepares a kernel for work-groups of one work-item, `one_row_groups.rs` for those that are one
+//!   row, `transposed_items.rs` for launches with x and another dimension exchanged; `private_arrays.rs` chooses the layout of
+//!   private variables; `one_lane.rs`, `superwords.rs` and `loop_vectorizer` find vectors in kernels with one lane, for which
+//!   `rolled_loops.rs` keeps loops from being unrolled. `loop_counters.rs` and `unroll_and_jam.rs` are the exceptions: they run
+//!   on the code of a pack.
 //! - `vectorize`: the code of a pack. `order.rs`, `linearize.rs` and `masks.rs` plan the order of blocks and the masks; `widen`
 //!   emits the code, with `aggregated_atomics.rs` for atomics of all lanes. From here on a pack takes the place of a work-item.
 //! - `workgroup`: the loops over packs. `regions.rs` cuts the code at barriers, `named_barriers.rs` and `collectives.rs` handle
@@ -25,9 +28,9 @@
 //! - [`report`]: what the vectorizer did, for the build log.
 //!
 //! A kernel gets up to two group functions. The *general* one takes any work-group; lanes beyond the end of a row are masked off.
-//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. Kernels with sub-groups get a
-//! third one, for work-groups of several rows that are not whole packs. `docs/spmd.md` explains
-//! the scheme with a drawing.
+//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. Kernels with
+//! sub-groups get a third one, for work-groups of several rows that are not whole packs. `docs/spmd.md` explains the scheme
+//! with a drawing.
 
 pub mod analysis;
 mod class;
@@ -81,8 +84,8 @@ pub struct GroupFunctions {
     /// Takes work-groups whose rows are whole packs. Present only when a pack has several lanes. See
     /// [`clift_include::abi::KernelEntry::packed`] for its full contract.
     pub packed: Option<GroupFunction>,
-    /// Takes any work-group as one row. Present only when packs have several lanes and the kernel can observe which work-items are a
-    /// sub-group; then it has to take the work-groups of several rows that are not whole packs.
+    /// Takes any work-group as one row. Present only when packs have several lanes and the kernel can observe which work-items
+    /// are a sub-group; then it has to take the work-groups of several rows that are not whole packs.
     pub one_row: Option<GroupFunction>,
     /// What the vectorizer did.
     pub report: VectorizationReport,
@@ -108,8 +111,8 @@ pub fn group_functions(
     make(module, kernel, options, machine, regions::Growth::default())
 }
 
-/// A group function with packs of `lanes` lanes, fewer than the kernel's own width: for launches with short rows, which are whole packs
-/// or, unless `whole`, may have idle lanes. `None` if the kernel can observe the width of a pack.
+/// A group function with packs of `lanes` lanes, fewer than the kernel's own width: for launches with short rows, which are
+/// whole packs or, unless `whole`, may have idle lanes. `None` if the kernel can observe the width of a pack.
 ///
 /// # Errors
 /// As [`group_functions`].
@@ -141,7 +144,8 @@ pub fn narrower(
     Ok(Some(made))
 }
 
-/// The group function of a kernel for any work-group, with `lanes` lanes, that executes several rows at once. `None` if that is not faster.
+/// The group function of a kernel for any work-group, with `lanes` lanes, that executes several rows at once. `None` if that is
+/// not faster.
 ///
 /// # Errors
 /// As [`group_functions`].
@@ -346,8 +350,8 @@ impl Maker<'_> {
         Ok((made, VectorizationReport { regions, groups: self.groups, ..report }))
     }
 
-    /// The function with several rows of packs at once and their number, if that is faster. Unless `whole`, the last pack of each row may
-    /// have idle lanes, the same ones in all rows.
+    /// The function with several rows of packs at once and their number, if that is faster. Unless `whole`, the last pack of
+    /// each row may have idle lanes, the same ones in all rows.
     fn several_rows(
         &self,
         made: GroupFunction,

@@ -1,15 +1,16 @@
 //! What operations cost on a machine: the figures behind the choice of lanes (`spmd/cost`). One table, so that a machine of
 //! another kind can have its own.
 //!
-//! `cargo run --release -p kirc -- costs` measures every figure but `missed_line` again on the machine that it runs on, beside this table. The
-//! documentation of a figure names its source and what that program measured on an Emerald Rapids (EMR below).
+//! `cargo run --release -p kirc -- costs` measures every figure but `missed_line` again on the machine that it runs on, beside
+//! this table. The documentation of a figure names its source and what that program measured on an Emerald Rapids (EMR below).
 //!
 //! - *Latencies* are those of Intel's Skylake-X on <https://uops.info>, with registers of 256 bits where they depend on the
-//!   width, quoted from memory: the measured ones are the evidence. On Zen 4 and Zen 5 integer multiplications are faster and gathers are slower.
-//! - *Throughputs* are relative to one vector instruction on a full register. Where their source is "chosen", the figure is not the
-//!   measured cost but the one with which the choice of lanes was right for the kernels of the benchmark: one figure stands for
-//!   many cases (an atomic in the own cache and a contended one, a misprediction and a branch that is always predicted), and
-//!   both sides of the comparison contain it.
+//!   width, quoted from memory: the measured ones are the evidence. On Zen 4 and Zen 5 integer multiplications are faster and
+//!   gathers are slower.
+//! - *Throughputs* are relative to one vector instruction on a full register. Where their source is "chosen", the figure is not
+//!   the measured cost but the one with which the choice of lanes was right for the kernels of the benchmark: one figure stands
+//!   for many cases (an atomic in the own cache and a contended one, a misprediction and a branch that is always predicted),
+//!   and both sides of the comparison contain it.
 
 /// Latencies, in cycles, of vector operations.
 #[derive(Clone, Copy, Debug)]
@@ -52,11 +53,12 @@ pub struct Throughputs {
     /// Extracting or inserting a lane, and an access with it. uops.info: `VEXTRACTI32X4`, `VPEXTRD` and a load, 2 to 3. EMR, for
     /// a lane of a gather 1, of a scatter 2.
     pub scattered: f64,
-    /// A lane of a gather, where that is faster than a load for each lane. uops.info, Alder Lake: `VPGATHERQQ` 5 cycles for 8 lanes, which are
-    /// 10 vector instructions. EMR: 1.
+    /// A lane of a gather, where that is faster than a load for each lane. uops.info, Alder Lake: `VPGATHERQQ` 5 cycles for 8
+    /// lanes, which are 10 vector instructions. EMR: 1.
     pub gathered: f64,
     /// A scalar access that misses the first-level cache in each iteration, while a pack's lanes share lines. Zen 4, copies of
-    /// elements in steps of 16 KiB: 20 cycles for each access beyond those of the pack; less where lines fit the second-level cache.
+    /// elements in steps of 16 KiB: 20 cycles for each access beyond those of the pack; less where lines fit the second-level
+    /// cache.
     pub missed_line: f64,
     /// A branch that is hard to predict. Chosen: such branches are mixed with predictable ones. EMR: 22 if every second one is
     /// mispredicted.

@@ -32,11 +32,11 @@ impl ScatteredAccesses {
     /// Those of a processor by its CPUID.
     ///
     /// - AMD: gathers and scatters are microcode on Zen 4 and Zen 5 (*Software Optimization Guide for the AMD Zen4
-    ///   Microarchitecture*, table of instruction latencies): on Zen 4 kernels with random gathers took 1.6 times as long as with a
-    ///   load for each lane, with scatters 1.7 times. Stores masked by vectors are microcode, too: on Zen 3 a bitonic sort in local
-    ///   memory took 2.1 times as long with them as with a store for each lane.
-    /// - Intel, Skylake to Ice Lake, Tiger Lake and Rocket Lake: the microcode against Gather Data Sampling (CVE-2022-40982) makes
-    ///   gathers wait for their data. Scatters are not affected.
+    ///   Microarchitecture*, table of instruction latencies): on Zen 4 kernels with random gathers took 1.6 times as long as
+    ///   with a load for each lane, with scatters 1.7 times. Stores masked by vectors are microcode, too: on Zen 3 a bitonic
+    ///   sort in local memory took 2.1 times as long with them as with a store for each lane.
+    /// - Intel, Skylake to Ice Lake, Tiger Lake and Rocket Lake: the microcode against Gather Data Sampling (CVE-2022-40982)
+    ///   makes gathers wait for their data. Scatters are not affected.
     fn of(vendor: &str, family: u8, model: u8) -> ScatteredAccesses {
         /// Skylake and Cascade Lake servers, Ice Lake (two servers, two clients), Tiger Lake (two), Rocket Lake.
         const DATA_SAMPLING: [u8; 8] = [0x55, 0x6a, 0x6c, 0x7d, 0x7e, 0x8c, 0x8d, 0xa7];

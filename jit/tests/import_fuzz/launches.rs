@@ -18,8 +18,8 @@ const BUFFER_BYTES: usize = 4096;
 /// What a launch may take that the interpreter ends within its fuel.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Takes any words through the import, and runs the kernels of what it accepts: a launch without undefined behaviour, as the interpreter
-/// finds, has the same results in all ways.
+/// Takes any words through the import, and runs the kernels of what it accepts: a launch without undefined behaviour, as the
+/// interpreter finds, has the same results in all ways.
 pub(crate) fn run(words: &[u32]) {
     let options = Options::default();
     let Ok(mut imported) = spirv::import(&[ModuleInput::new(words)], &options) else { return };

@@ -1,5 +1,6 @@
-//! Fuzzes the import: modules of `jit/tests/files/spirv`, damaged in ways a parser does not expect, for a second. `CLIFT_FUZZ_MS` says how
-//! long instead, `CLIFT_FUZZ_SEEDS` names a directory of modules to damage. A module that takes long, or makes the import panic, fails the test with the seed that `ARBTEST_SEED` repeats.
+//! Fuzzes the import: modules of `jit/tests/files/spirv`, damaged in ways a parser does not expect, for a second.
+//! `CLIFT_FUZZ_MS` says how long instead, `CLIFT_FUZZ_SEEDS` names a directory of modules to damage. A module that takes long,
+//! or makes the import panic, fails the test with the seed that `ARBTEST_SEED` repeats.
 #![allow(missing_docs, reason = "a test")]
 
 mod body;
@@ -31,8 +32,8 @@ fn damaged_modules_become_code() {
     damaged(COMPILE_LIMIT, body::compile);
 }
 
-/// Launches of modules that the import accepts have the same results as the interpreter's. Only if `CLIFT_FUZZ_MS` says for how long: a
-/// difference may take many modules to find, so that it would be found in an unrelated run of all tests.
+/// Launches of modules that the import accepts have the same results as the interpreter's. Only if `CLIFT_FUZZ_MS` says for how
+/// long: a difference may take many modules to find, so that it would be found in an unrelated run of all tests.
 #[test]
 fn damaged_modules_compute_the_same() {
     if std::env::var_os("CLIFT_FUZZ_MS").is_some() {
@@ -40,8 +41,8 @@ fn damaged_modules_compute_the_same() {
     }
 }
 
-/// The same for kernel IR: random kernels and the launches of the compiler's test files, in which operands, constants and operations have
-/// been exchanged.
+/// The same for kernel IR: random kernels and the launches of the compiler's test files, in which operands, constants and
+/// operations have been exchanged.
 #[test]
 fn damaged_kernel_ir_computes_the_same() {
     if std::env::var_os("CLIFT_FUZZ_MS").is_none() {
@@ -67,7 +68,8 @@ fn damaged_kernel_ir_computes_the_same() {
     .budget_ms(std::env::var("CLIFT_FUZZ_MS").ok().and_then(|ms| ms.parse().ok()).unwrap_or(1000));
 }
 
-/// Replaces an operand, a constant or an operation of an instruction by that of another one. What it says of types and memory stays.
+/// Replaces an operand, a constant or an operation of an instruction by that of another one. What it says of types and memory
+/// stays.
 fn exchange(u: &mut Unstructured<'_>, text: &str) -> Result<String> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let is_inst = |line: &String| line.starts_with("    ") && line.contains(" = ");

@@ -1,5 +1,6 @@
-//! Selects between the operands of their own comparison, as programs write minima, maxima and clamps: with every condition and both
-//! orders, also of constants, over numbers, infinities, NaN and both zeros. The bits of the chosen operand must not change.
+//! Selects between the operands of their own comparison, as programs write minima, maxima and clamps: with every condition and
+//! both orders, also of constants, over numbers, infinities, NaN and both zeros. The bits of the chosen operand must not
+//! change.
 
 use clift_kir::dfg::ConstData;
 use clift_kir::inst::FloatCond;

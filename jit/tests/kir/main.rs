@@ -1,7 +1,7 @@
 //! Kernel IR through the compiler: what comes out must be what the interpreter says.
 //!
-//! - every file of `jit/tests/files/kir`: `run` launches on each backend; `opt PASS...` prints each function after these passes, `loops` the
-//!   group function of each kernel (golden text);
+//! - every file of `jit/tests/files/kir`: `run` launches on each backend; `opt PASS...` prints each function after these
+//!   passes, `loops` the group function of each kernel (golden text);
 //! - every op: kernels of one op each, over operands at the edges of their ranges;
 //! - random kernels.
 //!

@@ -6,8 +6,8 @@ use clift_kir::{BlockCall, Imm, IntCond, MemInfo, Module, Opcode, Type, Value};
 use super::{CONDITIONS, Generator, check, compare, generate, results};
 
 impl Generator<'_, '_, '_> {
-    /// A loop over work-items as the stage *looped* has them, whose guard compares what grows with the counter with a bound: near to
-    /// where it wraps, or not, in one or several lanes, with other terms.
+    /// A loop over work-items as the stage *looped* has them, whose guard compares what grows with the counter with a bound:
+    /// near to where it wraps, or not, in one or several lanes, with other terms.
     pub(super) fn guarded(&mut self, depth: u32) -> Result<()> {
         let step = *self.u.choose(&[1, 4])?;
         let [head, body, latch, exit] = std::array::from_fn(|_| self.b.func.append_block());

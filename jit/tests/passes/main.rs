@@ -570,7 +570,8 @@ impl Generator<'_, '_, '_> {
         Ok(())
     }
 
-    /// A search for the best element of a variable, whose index it keeps: each iteration loads an element, and the best one again.
+    /// A search for the best element of a variable, whose index it keeps: each iteration loads an element, and the best one
+    /// again.
     fn search(&mut self) -> Result<()> {
         let slot = *self.u.choose(&self.slots)?;
         let ty = *self.u.choose(&[Type::I32, Type::I16])?;

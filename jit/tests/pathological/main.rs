@@ -1,6 +1,7 @@
 //! Modules that are small and make work grow: deep chains, and nests in which everything is used twice, of types, constants,
-//! expressions, blocks, calls and decorations. Each is built, or refused, in bounded time and on a small stack: a walk that visits what is
-//! shared again and again does not end, one that descends by recursion overflows the stack (and ends the test's process).
+//! expressions, blocks, calls and decorations. Each is built, or refused, in bounded time and on a small stack: a walk that
+//! visits what is shared again and again does not end, one that descends by recursion overflows the stack (and ends the test's
+//! process).
 //!
 //! `CLIFT_DEPTH=N` makes the chains N long.
 #![allow(missing_docs, reason = "a test")]

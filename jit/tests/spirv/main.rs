@@ -1,5 +1,5 @@
-//! Runs the file tests of `jit/tests/files/spirv`: pairs of an assembled module (`.spv`, what is tested) and its text (`.spvasm`, what is
-//! read), with what is expected in the comments at the head of the text.
+//! Runs the file tests of `jit/tests/files/spirv`: pairs of an assembled module (`.spv`, what is tested) and its text
+//! (`.spvasm`, what is read), with what is expected in the comments at the head of the text.
 //!
 //! ```text
 //! ; run: KERNEL global=4 local=2          one run, in the interpreter, as imported and after the canonical passes;

@@ -131,8 +131,8 @@ fn value(elem: Elem, bits: u64) -> f64 {
     if elem == Elem::F64 { f64::from_bits(bits) } else { f64::from(f32::from_bits(bits as u32)) }
 }
 
-/// Distance of a result from the exact one, in units of the last place of the latter, or of `at_least` if that is more; infinite for
-/// the wrong kind of value.
+/// Distance of a result from the exact one, in units of the last place of the latter, or of `at_least` if that is more;
+/// infinite for the wrong kind of value.
 fn error(elem: Elem, bits: u64, expected: f64, at_least: f64, flushes: bool) -> f64 {
     let got = value(elem, bits);
     if expected.is_nan() || got.is_nan() {

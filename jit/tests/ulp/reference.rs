@@ -109,8 +109,8 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     both(ClOp::erf, LibFn::Erf, libm::erf),
     both(ClOp::erfc, LibFn::Erfc, libm::erfc),
     both(ClOp::tgamma, LibFn::Tgamma, libm::tgamma),
-    // Its zeros at negative operands are where larger numbers cancel, and between numbers: as in the reference, the error there is
-    // that of the larger numbers.
+    // Its zeros at negative operands are where larger numbers cancel, and between numbers: as in the reference, the error there
+    // is that of the larger numbers.
     Function { open: 32.0, least: 1.0, ..both(ClOp::lgamma, LibFn::Lgamma, libm::lgamma) },
     both(ClOp::asin, LibFn::Asin, f64::asin),
     both(ClOp::acos, LibFn::Acos, f64::acos),

@@ -1,13 +1,14 @@
 //! The work-items of a group, followed for races and divergent barriers.
 //!
-//! The barriers of the work-group are one sequence, and those of each sub-group another one, to which named barriers belong too: all
-//! work-items of a sub-group wait at a named barrier together. A sequence has to be the same for all who take part in it.
+//! The barriers of the work-group are one sequence, and those of each sub-group another one, to which named barriers belong
+//! too: all work-items of a sub-group wait at a named barrier together. A sequence has to be the same for all who take part in
+//! it.
 //!
-//! A thread executes one work-group after another, so that its state is that of one group. Each byte that the group's work-items access
-//! has the last write and the last reads, with the time of the work-item. Times are numbers: all work-items that have passed the same
-//! barriers have the same time, and accesses at different times are ordered. A work-item that executes a fence or an atomic with a
-//! memory order gets a time of its own until the next barrier, because it may order its accesses by means that are not followed: then
-//! races are missed, and none is reported that is not there.
+//! A thread executes one work-group after another, so that its state is that of one group. Each byte that the group's
+//! work-items access has the last write and the last reads, with the time of the work-item. Times are numbers: all work-items
+//! that have passed the same barriers have the same time, and accesses at different times are ordered. A work-item that
+//! executes a fence or an atomic with a memory order gets a time of its own until the next barrier, because it may order its
+//! accesses by means that are not followed: then races are missed, and none is reported that is not there.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};

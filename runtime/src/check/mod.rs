@@ -1,7 +1,8 @@
 //! The checker of launches of checked kernels: it judges accesses that generated code asks about, and collects reports.
 //!
-//! The code of a checked kernel calls [`LaunchChecks::permits`] (through [`clift_include::abi::Callbacks::check`]) only if a test in the
-//! code has found a bad access in a pack, or if it does not know the object. Reports are delivered when the launch ends.
+//! The code of a checked kernel calls [`LaunchChecks::permits`] (through [`clift_include::abi::Callbacks::check`]) only if a
+//! test in the code has found a bad access in a pack, or if it does not know the object. Reports are delivered when the launch
+//! ends.
 //!
 //! - `group.rs`: the work-items of a group, for races and barriers;
 //! - `shadow.rs`: the shadow memory in which the code of most kernels follows accesses for races.
@@ -58,8 +59,8 @@ pub struct LaunchChecks {
 }
 
 impl LaunchChecks {
-    /// The checker of a launch. `ranges` are the start addresses and sizes of the memory that its kernel may access through pointers
-    /// other than its arguments.
+    /// The checker of a launch. `ranges` are the start addresses and sizes of the memory that its kernel may access through
+    /// pointers other than its arguments.
     pub fn new(
         kernel: Arc<KernelChecks>,
         reported: Arc<Reported>,
@@ -80,8 +81,8 @@ impl LaunchChecks {
         }
     }
 
-    /// Makes the shadow memory of a launch. Returns the bytes of local memory that its threads need; without it they are `local_bytes`.
-    /// `None` if that is more than can be addressed.
+    /// Makes the shadow memory of a launch. Returns the bytes of local memory that its threads need; without it they are
+    /// `local_bytes`. `None` if that is more than can be addressed.
     pub(crate) fn make_shadows(&mut self, args: &mut [u8], nd: &NdRange, local_bytes: u64) -> Option<u64> {
         let (shadows, end) = LaunchShadows::place(&self.kernel, args, nd, local_bytes)?;
         self.shadows = shadows;

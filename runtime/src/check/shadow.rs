@@ -1,9 +1,10 @@
 //! Shadow memory for races: where it is, which stamps a launch may use, and what its cells say.
 //!
-//! The code of a kernel reads and writes the cells itself (the compiler's `check/races` describes the protocol) and asks only if a cell
-//! has the stamp of another work-item. A stamp is `first + (interval * groups + group) * (items + 1) + item`: each group has its own in
-//! each interval between barriers, and the one behind those of its `items` work-items stands for several. The planes of global memory
-//! belong to a launch, and are used again by later ones, whose stamps are greater. Those of local memory belong to a thread.
+//! The code of a kernel reads and writes the cells itself (the compiler's `check/races` describes the protocol) and asks only
+//! if a cell has the stamp of another work-item. A stamp is `first + (interval * groups + group) * (items + 1) + item`: each
+//! group has its own in each interval between barriers, and the one behind those of its `items` work-items stands for several.
+//! The planes of global memory belong to a launch, and are used again by later ones, whose stamps are greater. Those of local
+//! memory belong to a thread.
 #![allow(unsafe_code, reason = "cells are memory that generated code writes")]
 
 use clift_include::abi::{ARENA_ALIGN, WgContext};
@@ -53,9 +54,9 @@ pub(super) struct LaunchShadows {
 }
 
 impl LaunchShadows {
-    /// Finds room for all planes and says so in the argument block. `local_bytes` is where local memory ends; the result is where it
-    /// ends with its planes. `None` if that is too large. If global memory has no room, or arguments share memory, the code calls the
-    /// checker for each access to it.
+    /// Finds room for all planes and says so in the argument block. `local_bytes` is where local memory ends; the result is
+    /// where it ends with its planes. `None` if that is too large. If global memory has no room, or arguments share memory, the
+    /// code calls the checker for each access to it.
     pub(super) fn place(
         kernel: &KernelChecks,
         args: &mut [u8],
@@ -188,8 +189,8 @@ impl LaunchShadows {
         if !offset.is_multiple_of(4) || offset.checked_add(4)? > end {
             return None;
         }
-        // SAFETY: the four bytes are inside of the planes, which live as long as the launch. Generated code of other threads may write
-        // them at the same time; any value that is read is a stamp or a site.
+        // SAFETY: the four bytes are inside of the planes, which live as long as the launch. Generated code of other threads
+        // may write them at the same time; any value that is read is a stamp or a site.
         Some(unsafe { start.add(offset as usize).cast::<u32>().read_volatile() })
     }
 }
@@ -226,8 +227,8 @@ fn slots<'a>(objects: impl Iterator<Item = &'a ShadowedObject>) -> Vec<u32> {
         .collect()
 }
 
-/// Puts the places of all planes of some objects into the argument block, from `end` on, which becomes their end. `None` if an object is
-/// too large.
+/// Puts the places of all planes of some objects into the argument block, from `end` on, which becomes their end. `None` if an
+/// object is too large.
 fn place_planes<'a>(
     kernel: &KernelChecks,
     objects: impl Iterator<Item = &'a ShadowedObject>,

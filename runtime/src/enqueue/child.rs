@@ -1,5 +1,5 @@
-//! How a child becomes a command, which is linked to its parent, to the events that it waits for, and to what its flag says; or, if it
-//! is small, a record of its family.
+//! How a child becomes a command, which is linked to its parent, to the events that it waits for, and to what its flag says;
+//! or, if it is small, a record of its family.
 
 use core::ptr;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! A family: a command and its descendants, as long as no event of a kernel that enqueues is between them. Its *small* members are
-//! executed without a command of their own.
+//! A family: a command and its descendants, as long as no event of a kernel that enqueues is between them. Its *small* members
+//! are executed without a command of their own.
 //!
-//! A child is small if it is the work of one thread, and has no event or no children. Such a child is a record ([`SmallChild`]) in the lists of its family ([`Pending`]). While there are any, the family is a job of the
-//! pool, as a launch is that other threads may join: each thread that takes the job executes children until it finds none
-//! ([`work`]). What a launch needs is set up once per thread and kernel, and the command's count of children changes only when the
-//! first small child is added or the last one has ended. The event of a small child is a node of the graph without work, which the
-//! thread ends.
+//! A child is small if it is the work of one thread, and has no event or no children. Such a child is a record ([`SmallChild`])
+//! in the lists of its family ([`Pending`]). While there are any, the family is a job of the pool, as a launch is that other
+//! threads may join: each thread that takes the job executes children until it finds none ([`work`]). What a launch needs is
+//! set up once per thread and kernel, and the command's count of children changes only when the first small child is added or
+//! the last one has ended. The event of a small child is a node of the graph without work, which the thread ends.
 //!
 //! Not here: which children are small ([`super::child`]); how they wait ([`super::waiting`]).
 

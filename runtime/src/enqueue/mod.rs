@@ -1,8 +1,8 @@
 //! Device-side enqueue: kernels enqueue child kernels, markers and user events.
 //!
 //! A child belongs to no host queue: it has its parent's position, so that a thread that waits for the parent may execute it. Its
-//! parent ends when all its children have ended ([`crate::graph`]); until then the parent's resources exist, which are all that its
-//! children use. A small child is a record of its family; others are ordinary commands of the graph.
+//! parent ends when all its children have ended ([`crate::graph`]); until then the parent's resources exist, which are all that
+//! its children use. A small child is a record of its family; others are ordinary commands of the graph.
 //! `docs/device-enqueue.md` describes the whole.
 //!
 //! - `request`: the requests of generated code; `child`: how a child becomes a command or a record;

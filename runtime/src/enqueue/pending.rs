@@ -1,13 +1,14 @@
 //! The small children of a family that wait for a thread, and how many there are that have not ended.
 //!
-//! There are several lists, so that threads rarely meet: a thread adds children to the list of its *place* and takes the latest of
-//! them, and takes the oldest ones of another list when its own is empty. The family is *offered* while it is a job of the pool:
+//! There are several lists, so that threads rarely meet: a thread adds children to the list of its *place* and takes the latest
+//! of them, and takes the oldest ones of another list when its own is empty. The family is *offered* while it is a job of the
+//! pool:
 //!
 //! - whoever has added children looks afterwards whether the family is offered, and offers it if not;
 //! - whoever finds no children marks the family as not offered, and looks once more.
 //!
-//! Both have a sequentially consistent fence between the two, so one of them sees the other's write: children are never forgotten.
-//! `models.rs` runs this in all orders.
+//! Both have a sequentially consistent fence between the two, so one of them sees the other's write: children are never
+//! forgotten. `models.rs` runs this in all orders.
 
 use std::collections::VecDeque;
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// A queue that kernels enqueue to. Its commands are ordered by wait lists and flags only, so all that it keeps is how much memory
-/// they take.
+/// A queue that kernels enqueue to. Its commands are ordered by wait lists and flags only, so all that it keeps is how much
+/// memory they take.
 #[derive(Debug)]
 pub struct DeviceQueue {
     bytes: u64,

@@ -1,7 +1,7 @@
 //! Small children that wait for events. The end of the last event lets such a child begin: it joins the lists of its family.
 //!
-//! Like a command, it counts what it still waits for, and one until its flag lets it begin. Whoever removes the last takes the child.
-//! `models.rs` runs this in all orders.
+//! Like a command, it counts what it still waits for, and one until its flag lets it begin. Whoever removes the last takes the
+//! child. `models.rs` runs this in all orders.
 //!
 //! Not here: a child of a context that can be terminated. Termination has to find what waits, so such a child is a command.
 
@@ -20,8 +20,8 @@ pub(crate) struct WaitingChild {
 }
 
 impl WaitingChild {
-    /// A child that has been counted by its family, which begins once the events have ended and [`WaitingChild::predecessor_ended`]
-    /// has been called for its flag.
+    /// A child that has been counted by its family, which begins once the events have ended and
+    /// [`WaitingChild::predecessor_ended`] has been called for its flag.
     pub(super) fn new(family: Arc<Family>, child: SmallChild, events: &[Event]) -> Arc<Self> {
         let waiting = Arc::new(Self { family, child: Waiting::new(child) });
         for event in events {
@@ -70,8 +70,8 @@ impl<T> Waiting<T> {
         self.has_failed.store(true, Ordering::Relaxed);
     }
 
-    /// Handles the end of a predecessor, or of the submission. After the last one, returns what has waited, with a status that is an
-    /// error if one of them has failed.
+    /// Handles the end of a predecessor, or of the submission. After the last one, returns what has waited, with a status that
+    /// is an error if one of them has failed.
     pub(super) fn predecessor_ended(&self, status: i32) -> Option<(T, i32)> {
         if status < status::COMPLETE {
             self.fail();

@@ -40,8 +40,8 @@ impl Activation {
     /// Returns its result as an integer, or the fault that ended it.
     ///
     /// # Safety
-    /// The function is an `extern "C"` function with such arguments, and may be called with these. If it is left because of a fault,
-    /// no frame of Rust code is skipped: it is [`Target::Code`] or a function as [`Target::Memory`] describes.
+    /// The function is an `extern "C"` function with such arguments, and may be called with these. If it is left because of a
+    /// fault, no frame of Rust code is skipped: it is [`Target::Code`] or a function as [`Target::Memory`] describes.
     pub(super) unsafe fn enter(
         &self,
         record: Option<&Record>,

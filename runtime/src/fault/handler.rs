@@ -1,5 +1,5 @@
-//! The signal handlers. They are installed with the first launch or copy, and claim only what is ours; all other signals go to the
-//! handlers that were installed before, as if ours did not exist.
+//! The signal handlers. They are installed with the first launch or copy, and claim only what is ours; all other signals go to
+//! the handlers that were installed before, as if ours did not exist.
 //!
 //! A library that the application loads later may replace them, keeping ours as the handler it passes signals on to, or not. When
 //! a queue or a program is made, our handlers are installed again in that case. Each installation is a function of its own (a

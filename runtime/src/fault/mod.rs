@@ -2,24 +2,25 @@
 //! command with an error, and nothing else.
 //!
 //! - `entry`: the assembly trampoline through which generated code is entered, and to which a thread returns from a fault;
-//! - `handler`: the signal handlers, installed with the first launch, which redirect a faulting thread to its trampoline, and pass
-//!   everything that is not ours to the handlers installed before;
+//! - `handler`: the signal handlers, installed with the first launch, which redirect a faulting thread to its trampoline, and
+//!   pass everything that is not ours to the handlers installed before;
 //! - `threads`: what the handler knows of each thread, alternate stacks for signals, and stacks for generated code;
 //! - `stop`: stopping threads in generated code, because of a time limit or because their launch has failed elsewhere;
 //! - `access`: copies of memory that the application or a kernel addresses;
 //! - `report`: the message.
 //!
 //! The handler claims a signal only if the thread is inside a trampoline and the program counter is in generated code, or if the
-//! faulting address belongs to a copy that [`access`] does. Between the trampoline and generated code there are no frames of Rust,
-//! and generated code holds no lock, so leaving it leaves nothing behind: nothing is unwound. Functions of the runtime that
-//! generated code calls are never left; a function of the driver that calls generated code (lazy compilation) enters it through a
-//! trampoline of its own ([`clift_include::abi::Callbacks::enter`]).
+//! faulting address belongs to a copy that [`access`] does. Between the trampoline and generated code there are no frames of
+//! Rust, and generated code holds no lock, so leaving it leaves nothing behind: nothing is unwound. Functions of the runtime
+//! that generated code calls are never left; a function of the driver that calls generated code (lazy compilation) enters it
+//! through a trampoline of its own ([`clift_include::abi::Callbacks::enter`]).
 //!
 //! Threads are stopped by a signal that is handled like a fault, not by a flag that generated code polls: it costs nothing while
 //! nothing is stopped, works for code without loops (a work-group that takes very long), and needs no support of the backends.
 //! A thread that is in a function of the runtime at that moment gets the signal again until it is in generated code.
 //!
-//! Where the architecture is not supported ([`entry::SUPPORTED`]), generated code is called directly, and a fault ends the process.
+//! Where the architecture is not supported ([`entry::SUPPORTED`]), generated code is called directly, and a fault ends the
+//! process.
 
 pub(crate) mod access;
 mod entry;

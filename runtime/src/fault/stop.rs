@@ -1,7 +1,7 @@
 //! Stopping threads that are in generated code. A thread of its own (the *watch*) sends them a signal, again and again until they
-//! have left: a thread may be in a function of the runtime, which is not left. The watch is started when it is first needed: with a
-//! time limit, by the first launch; otherwise when a launch fails on one of several threads. It sleeps until the next time limit,
-//! or until it is needed.
+//! have left: a thread may be in a function of the runtime, which is not left. The watch is started when it is first needed:
+//! with a time limit, by the first launch; otherwise when a launch fails on one of several threads. It sleeps until the next
+//! time limit, or until it is needed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -220,7 +220,8 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Begins work on a launch (an opaque number) that has started at a time. `context` is the number of its context's termination.
+    /// Begins work on a launch (an opaque number) that has started at a time. `context` is the number of its context's
+    /// termination.
     pub(crate) fn begin(launch: usize, started: u64, context: usize) -> Self {
         let Some(record) = own() else { return Self { record: None, outer: (0, 0, 0), step: 0 } };
         let outer = (

@@ -389,8 +389,8 @@ impl Node {
         self.release()
     }
 
-    /// Sets the status to running; returns the work, which only one thread gets, and the callbacks that are now due. A command of a
-    /// terminated context does not run.
+    /// Sets the status to running; returns the work, which only one thread gets, and the callbacks that are now due. A command
+    /// of a terminated context does not run.
     pub(crate) fn begin(&self) -> (Option<Work>, DueCallbacks) {
         let mut inner = self.lock();
         if self.is_terminated() {

@@ -71,7 +71,8 @@ pub struct Command {
     /// Resources kept alive while the command may run. They are dropped after its work and *before* its end is reported, on any
     /// thread, with no lock held ([`super::is_ending_command`]).
     pub keep: KeepAlive,
-    /// Commands that execute as a part of this one, which waits for them: it is queued, submitted and started with the first of them.
+    /// Commands that execute as a part of this one, which waits for them: it is queued, submitted and started with the first of
+    /// them.
     pub parts: WaitList,
 }
 

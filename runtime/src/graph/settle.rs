@@ -54,8 +54,9 @@ per_thread! {
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is dropping the resources of a command whose end is not visible yet. Destructors must not call the application
-/// then, which may wait for that command, or hold a lock while another thread waits for it: see [`crate::pool::defer`].
+/// Whether this thread is dropping the resources of a command whose end is not visible yet. Destructors must not call the
+/// application then, which may wait for that command, or hold a lock while another thread waits for it: see
+/// [`crate::pool::defer`].
 pub fn is_ending_command() -> bool {
     ENDING.with(Cell::get)
 }

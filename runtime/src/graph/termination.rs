@@ -1,7 +1,7 @@
 //! Terminating the commands of a context, of all its queues together.
 //!
-//! A command that has not started ends at once, without having run. A running launch is stopped like one that exceeds the time limit
-//! ([`crate::fault`]); another running command ends by itself. All of them end with [`status::CONTEXT_TERMINATED`].
+//! A command that has not started ends at once, without having run. A running launch is stopped like one that exceeds the time
+//! limit ([`crate::fault`]); another running command ends by itself. All of them end with [`status::CONTEXT_TERMINATED`].
 //!
 //! A command starts only if termination has not begun, and the command's lock orders the two: termination ends a command that has
 //! not started, or sees it running.

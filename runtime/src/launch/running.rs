@@ -199,8 +199,8 @@ impl Running {
         Self::new(launch, ancestor, shape, &Plan::ALONE)
     }
 
-    /// Executes a small child; returns its status. `ended` children before it are still counted by the family; the result says how
-    /// many remain, because its own children take their places.
+    /// Executes a small child; returns its status. `ended` children before it are still counted by the family; the result says
+    /// how many remain, because its own children take their places.
     pub(crate) fn run_child(&mut self, child: &SmallChild, ended: usize) -> (i32, usize) {
         child.fill_in(&mut self.launch);
         let Some(shape) = Shape::of(&mut self.launch, self.node.pool.size()) else {

@@ -1,6 +1,7 @@
 //! Large copies and fills as launches: a work-group is a piece, so that several threads share the work.
 //!
-//! One thread does not use what a machine's memory can transfer, and a transfer that does not fit in caches waits for memory only.
+//! One thread does not use what a machine's memory can transfer, and a transfer that does not fit in caches waits for memory
+//! only.
 #![allow(unsafe_code, reason = "called as generated code is")]
 
 use core::ffi::c_void;

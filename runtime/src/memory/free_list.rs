@@ -1,5 +1,5 @@
-//! Small freed blocks for later buffers of the same size. Programs create and release buffers of the same few sizes, and allocating
-//! aligned blocks of some KiB with the C library is the most expensive part of creating a buffer.
+//! Small freed blocks for later buffers of the same size. Programs create and release buffers of the same few sizes, and
+//! allocating aligned blocks of some KiB with the C library is the most expensive part of creating a buffer.
 
 use std::alloc::Layout;
 use std::cell::UnsafeCell;

@@ -18,12 +18,12 @@ pub const BASE_ALIGN: usize = 128;
 const MAP_FROM: usize = 1 << 20;
 
 /// Bytes before and after mapped memory that may be accessed, too. Kernels for GPUs read the neighbours of the first and the last
-/// elements, also in the rows and planes next to these, before they find out that there are none; nothing traps there. This is a plane
-/// of 512 x 512 words. It costs addresses, and memory only where it is written.
+/// elements, also in the rows and planes next to these, before they find out that there are none; nothing traps there. This is
+/// a plane of 512 x 512 words. It costs addresses, and memory only where it is written.
 const MARGIN: usize = 1 << 20;
 
-/// The same for smaller memory, before and after: the element before the first one, and a word for each work-item of a group of 256 of
-/// which only the first one has an element.
+/// The same for smaller memory, before and after: the element before the first one, and a word for each work-item of a group of
+/// 256 of which only the first one has an element.
 const SMALL_MARGINS: [usize; 2] = [BASE_ALIGN, 1 << 10];
 /// The same from [`MEDIUM_FROM`] on: a row of 4096 words.
 const MEDIUM_MARGINS: [usize; 2] = [16 << 10; 2];
@@ -160,7 +160,8 @@ impl HostBuffer {
         // SAFETY: the mapping is longer than a margin.
         let after_margin = unsafe { base.add(MARGIN) };
         let skip = after_margin.as_ptr().align_offset(align);
-        // SAFETY: `skip` is less than `align`, and the mapping is `align` bytes longer than `len` and the margins when it is not zero.
+        // SAFETY: `skip` is less than `align`, and the mapping is `align` bytes longer than `len` and the margins when it is
+        // not zero.
         let start = unsafe { after_margin.add(skip) };
         let mapping = match kept {
             Some(kept) => {

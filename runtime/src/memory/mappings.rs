@@ -1,7 +1,7 @@
 //! Freed mappings for later buffers of about the same size.
 //!
-//! Programs that compute with whole arrays create a buffer for each result, and release it soon. The operating system takes about ten
-//! times as long to provide new pages as it takes to clear old ones. Mappings are only kept while there are queues.
+//! Programs that compute with whole arrays create a buffer for each result, and release it soon. The operating system takes
+//! about ten times as long to provide new pages as it takes to clear old ones. Mappings are only kept while there are queues.
 
 use std::ptr::NonNull;
 
@@ -10,7 +10,8 @@ use crate::{pool, sys};
 
 /// Maximum number of mappings.
 const COUNT: usize = 16;
-/// Maximum number of used bytes, in one mapping and in all. Longer ones have huge pages, which take no longer to provide than to clear.
+/// Maximum number of used bytes, in one mapping and in all. Longer ones have huge pages, which take no longer to provide than
+/// to clear.
 const MAX_BYTES: usize = 8 << 20;
 const MAX_BYTES_OF_ALL: usize = 32 << 20;
 /// Another mapping may be longer by this part of its length.

@@ -33,8 +33,8 @@ pub(super) fn register() {
     });
 }
 
-/// Registers functions to be called before a fork, and after it in both processes: by the thread that forks. What is registered later
-/// is called earlier before the fork, and later after it.
+/// Registers functions to be called before a fork, and after it in both processes: by the thread that forks. What is registered
+/// later is called earlier before the fork, and later after it.
 pub fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) -> bool {
     sys::at_fork(before, in_parent, in_child)
 }

@@ -100,8 +100,8 @@ fn who_waits_sees_the_effects() {
     });
 }
 
-/// With one worker, which is about to sleep because another thread runs a kernel, and a helper whose attempt to reserve room fails:
-/// when that kernel ends, the attempt does not keep the worker from seeing the job.
+/// With one worker, which is about to sleep because another thread runs a kernel, and a helper whose attempt to reserve room
+/// fails: when that kernel ends, the attempt does not keep the worker from seeing the job.
 #[test]
 fn a_failed_reservation_hides_no_kernel() {
     explore(|| {

@@ -1,5 +1,5 @@
-//! Prints floats, as C does: the standard library gives the digits, exactly and rounded to nearest. [`super::clib`] prints hexadecimal
-//! floats, infinities, NaNs and very long numbers.
+//! Prints floats, as C does: the standard library gives the digits, exactly and rounded to nearest. [`super::clib`] prints
+//! hexadecimal floats, infinities, NaNs and very long numbers.
 
 use std::fmt::Write;
 

@@ -5,9 +5,9 @@
 //!   `float` does not (hexadecimal ones, infinities, NaNs);
 //! - `output`: what a launch has printed.
 //!
-//! The calling thread formats a call directly to the end of its part of the launch's output. The output is written when the launch
-//! has ended, before the end is reported. Formats are parsed by each call: that takes less time than to find what an earlier call
-//! has parsed.
+//! The calling thread formats a call directly to the end of its part of the launch's output. The output is written when the
+//! launch has ended, before the end is reported. Formats are parsed by each call: that takes less time than to find what an
+//! earlier call has parsed.
 #![allow(unsafe_code, reason = "`%s` reads strings of the kernel")]
 
 mod clib;
@@ -24,8 +24,8 @@ use clift_include::abi::PrintfArg;
 pub(crate) use output::PrintfOutput;
 use spec::{Conversion, Reader};
 
-/// Maximum size of a launch's output, which the device reports as the size of its printf buffer. Memory is used for what is printed
-/// only.
+/// Maximum size of a launch's output, which the device reports as the size of its printf buffer. Memory is used for what is
+/// printed only.
 pub const BUFFER_BYTES: usize = 16 << 20;
 
 /// A call that cannot be printed. OpenCL leaves the behaviour undefined; here, the call prints nothing and returns -1.

@@ -1,8 +1,8 @@
 //! What a launch has printed.
 //!
-//! Each of a launch's threads appends to a part of its own, so that threads do not wait for each other. If there are more threads than
-//! parts, some share one, behind its lock. A work-item's calls are in one part, in their order, because one thread executes its
-//! work-group.
+//! Each of a launch's threads appends to a part of its own, so that threads do not wait for each other. If there are more
+//! threads than parts, some share one, behind its lock. A work-item's calls are in one part, in their order, because one thread
+//! executes its work-group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -37,8 +37,8 @@ struct Part {
 }
 
 impl PrintfOutput {
-    /// Appends the text of one call, which `format` appends to what it is given. Nothing is appended if it cannot, or if the buffer is
-    /// full; the result says whether it has been. `threads` is the largest number of threads on the launch.
+    /// Appends the text of one call, which `format` appends to what it is given. Nothing is appended if it cannot, or if the
+    /// buffer is full; the result says whether it has been. `threads` is the largest number of threads on the launch.
     pub(crate) fn append(&self, threads: usize, format: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
         let parts = self.parts.get_or_init(|| (0..parts_for(threads)).map(|_| CachePadded::default()).collect());
         // Their number is a power of two.

@@ -1,8 +1,8 @@
 //! Locks whose `lock` cannot fail: a panic of another thread while it held a lock is ignored.
 //!
-//! These wrap the standard library's locks, which are plain futex words. `parking_lot` is not used in this crate: it keeps blocked
-//! threads in a process-wide table, and the child of a `fork` would find threads there that do not exist in it. The pool holds its
-//! locks over a fork and uses them in the child ([`crate::pool`]).
+//! These wrap the standard library's locks, which are plain futex words. `parking_lot` is not used in this crate: it keeps
+//! blocked threads in a process-wide table, and the child of a `fork` would find threads there that do not exist in it. The
+//! pool holds its locks over a fork and uses them in the child ([`crate::pool`]).
 
 #![cfg_attr(feature = "loom", allow(dead_code, reason = "models leave some functions to loom's locks"))]
 

@@ -4,8 +4,8 @@
 use clift_include::abi::{PrintfArg, PrintfArgKind};
 use clift_runtime::printf::{BUFFER_BYTES, format};
 
-/// Formats with any format and any values. The first bytes say what the values are; there are no strings, because any address would be
-/// read.
+/// Formats with any format and any values. The first bytes say what the values are; there are no strings, because any address
+/// would be read.
 pub(crate) fn print(shape: &[u8], pattern: &[u8], data: &[u8]) {
     let args: Vec<PrintfArg> = shape
         .chunks_exact(2)

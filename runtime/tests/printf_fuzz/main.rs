@@ -1,5 +1,5 @@
-//! Fuzzes the formats of `printf`, made of what formats consist of, for a second. `CLIFT_FUZZ_MS` says how long instead; a failure
-//! names the seed that `ARBTEST_SEED` repeats.
+//! Fuzzes the formats of `printf`, made of what formats consist of, for a second. `CLIFT_FUZZ_MS` says how long instead; a
+//! failure names the seed that `ARBTEST_SEED` repeats.
 #![allow(missing_docs, reason = "a test")]
 
 mod body;

@@ -1,9 +1,9 @@
 //! Random programs in OpenCL C: one kernel `t` with helper functions, whose result is completely specified.
 //!
-//! Each work-item reads `in` and images, owns 16 words of `mem`, 16 half-precision numbers of `halves` and a pixel of `canvas`, and writes
-//! a mixture of all its variables to `out`. Work-items interact only where the order has no effect: at barriers, and by commutative atomic functions.
-//! [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements, [`memory`] uses of memory,
-//! [`patterns`] loops of real kernels, [`surface`] what concerns front ends.
+//! Each work-item reads `in` and images, owns 16 words of `mem`, 16 half-precision numbers of `halves` and a pixel of `canvas`,
+//! and writes a mixture of all its variables to `out`. Work-items interact only where the order has no effect: at barriers, and
+//! by commutative atomic functions. [`types`] spells types and literals, [`expr`] generates expressions, [`stmt`] statements,
+//! [`memory`] uses of memory, [`patterns`] loops of real kernels, [`surface`] what concerns front ends.
 //!
 //! Undefined behaviour is avoided: signed arithmetic is done in unsigned types, divisors are small and positive, indices are
 //! masked, shifts are defined by OpenCL C, and floating-point operations are exact and on numbers of moderate size. The driver's

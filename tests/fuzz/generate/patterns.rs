@@ -1,5 +1,5 @@
-//! Loops and control flow of real kernels: searches, stacks, lists and sorts of one work-item, flow that is not structured, and what the
-//! work-items of a group do together in loops with barriers.
+//! Loops and control flow of real kernels: searches, stacks, lists and sorts of one work-item, flow that is not structured, and
+//! what the work-items of a group do together in loops with barriers.
 
 use super::types::{Elem, Ty, UINT, ULONG};
 use super::{Generator, Kind, MOST_LOCAL};

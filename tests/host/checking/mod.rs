@@ -1,5 +1,5 @@
-//! Checked kernels (`CLIFT_CHECK`): every bug of a list of kernels is reported, with its line and work-item, and nothing is reported
-//! for the correct versions of the same kernels.
+//! Checked kernels (`CLIFT_CHECK`): every bug of a list of kernels is reported, with its line and work-item, and nothing is
+//! reported for the correct versions of the same kernels.
 
 mod cases;
 

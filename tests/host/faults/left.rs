@@ -1,4 +1,5 @@
-//! What is left in a process when it does nothing, after a fork, or when it uses the driver no more: no processor time, no memory, no output.
+//! What is left in a process when it does nothing, after a fork, or when it uses the driver no more: no processor time, no
+//! memory, no output.
 
 use std::io::{Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _};

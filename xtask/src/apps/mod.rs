@@ -2,10 +2,10 @@
 //!
 //! A program is a directory in `tests/apps`: its requirements and known failures are in `app.toml` ([`manifest`]), and a script
 //! runs it and reports the result of each case. [`install`] gets the requirements from package registries, [`execute`] runs the
-//! script with limits on time and memory, [`checked`] shows what checked kernels reported, [`outcome`] is the result of a run, and
-//! [`report`] writes the page with all results.
-//! Rows of the page for runs whose results are not on this machine are preserved ([`kept`]).
-//! `docs/add-an-application.md` explains how to add a program. Nothing of a program is stored in this repository.
+//! script with limits on time and memory, [`checked`] shows what checked kernels reported, [`outcome`] is the result of a run,
+//! and [`report`] writes the page with all results. Rows of the page for runs whose results are not on this machine are
+//! preserved ([`kept`]). `docs/add-an-application.md` explains how to add a program. Nothing of a program is stored in this
+//! repository.
 
 mod checked;
 mod drivers;

@@ -24,7 +24,8 @@ pub(crate) struct Args {
     /// Pack this library, with the programs beside it, instead of building them.
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Make everything twice and compare; install it in a bare Debian root and in a fresh Python environment, use it, and remove it.
+    /// Make everything twice and compare; install it in a bare Debian root and in a fresh Python environment, use it, and
+    /// remove it.
     #[arg(long)]
     check: bool,
     /// The release of the bare root: one that debootstrap knows.

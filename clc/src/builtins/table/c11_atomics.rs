@@ -1,5 +1,6 @@
-//! Atomic functions of OpenCL C 2.0. Each has three forms: sequentially consistent in the device; with an order, in the device; with an
-//! order and a scope. OpenCL C 3.0 has them for pointers to global and local memory too, as it may lack the generic address space.
+//! Atomic functions of OpenCL C 2.0. Each has three forms: sequentially consistent in the device; with an order, in the device;
+//! with an order and a scope. OpenCL C 3.0 has them for pointers to global and local memory too, as it may lack the generic
+//! address space.
 
 use super::super::condition::When::{self, All, Extension, Feature};
 use super::{Group, SCALAR, Types, V3_0, over, types};

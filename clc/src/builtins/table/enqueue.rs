@@ -1,5 +1,5 @@
-//! Device-side enqueue. The forms of `enqueue_kernel` and of queries of a block depend on the block: the check of the call decides them,
-//! and these rows only say that there are such functions.
+//! Device-side enqueue. The forms of `enqueue_kernel` and of queries of a block depend on the block: the check of the call
+//! decides them, and these rows only say that there are such functions.
 
 use super::super::condition::When::{self, All, Feature};
 use super::{Group, plain};

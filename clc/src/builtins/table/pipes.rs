@@ -1,5 +1,5 @@
-//! Pipes. What a pipe holds is up to the program, so its type and those of pointers to packets are left open here; the check of the
-//! call compares them.
+//! Pipes. What a pipe holds is up to the program, so its type and those of pointers to packets are left open here; the check of
+//! the call compares them.
 
 use super::super::condition::When::{self, All, Feature};
 use super::{Group, plain};

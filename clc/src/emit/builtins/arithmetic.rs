@@ -82,8 +82,8 @@ impl FunctionEmitter<'_, '_> {
         self.op(op, ty, &operands)
     }
 
-    /// Arithmetic that stores the result, wrapped around to the type that the pointer points to, and tells whether it is another one
-    /// than without limits. The operands are of that type, or of one of 64 bits in which `op` is exact.
+    /// Arithmetic that stores the result, wrapped around to the type that the pointer points to, and tells whether it is
+    /// another one than without limits. The operands are of that type, or of one of 64 bits in which `op` is exact.
     pub(super) fn overflow(&mut self, call: &Call<'_>, op: Op) -> Id {
         let (left, right) = (call.value(0), call.value(1));
         let (ty, truth) = (call.ty(0), self.module.bool_type());

@@ -158,7 +158,8 @@ impl FunctionEmitter<'_, '_> {
         }
     }
 
-    /// `atomic_compare_exchange`: object, pointer to the expected value, value, orders for success and failure, scope. Compares bits.
+    /// `atomic_compare_exchange`: object, pointer to the expected value, value, orders for success and failure, scope. Compares
+    /// bits.
     fn compare_exchange(&mut self, call: &Call<'_>, class: StorageClass, object: Ty, memory: MemorySemantics) -> Id {
         let (scalar, _) = self.lanes_of(object);
         let (success, failure) = match call.count() > 4 {

@@ -36,8 +36,9 @@ impl FunctionEmitter<'_, '_> {
 
     /// A copy of lines, and of planes of lines: one after the other, in bytes or integers, as elements have any size.
     ///
-    /// Arguments: destination, its offset, source, its offset, bytes of an element, elements of a line, lines; the number of planes; for
-    /// the source the elements from a line to the next, and from a plane to the next; likewise for the destination; the event.
+    /// Arguments: destination, its offset, source, its offset, bytes of an element, elements of a line, lines; the number of
+    /// planes; for the source the elements from a line to the next, and from a plane to the next; likewise for the destination;
+    /// the event.
     pub(super) fn async_block_copy(&mut self, call: &Call<'_>, dimensions: u8) -> Id {
         let size = self.module.size_type();
         let mut arguments = (4..).map(|index| call.value(index));

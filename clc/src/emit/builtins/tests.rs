@@ -68,7 +68,8 @@ fn spell(types: &TypeTable, ty: Ty) -> String {
     }
 }
 
-/// Atomic operations on floats: their capabilities, like that of the clock, contain `Shader`, which requires constant orders and scopes.
+/// Atomic operations on floats: their capabilities, like that of the clock, contain `Shader`, which requires constant orders
+/// and scopes.
 fn takes_floats(name: &str) -> bool {
     ["add", "sub", "min", "max"]
         .iter()

@@ -1,5 +1,5 @@
-//! Blocks. The value of a literal is an untyped generic pointer to what it captures; its function takes that pointer. Which function
-//! a block calls must be known: SPIR-V has no pointers to functions.
+//! Blocks. The value of a literal is an untyped generic pointer to what it captures; its function takes that pointer. Which
+//! function a block calls must be known: SPIR-V has no pointers to functions.
 
 use spirv::{Op, StorageClass};
 

@@ -1,5 +1,5 @@
-//! Functions of clang's whose names begin with `__builtin_`, and atomic ones, as far as kernels use them. Most are functions of OpenCL C by another
-//! name.
+//! Functions of clang's whose names begin with `__builtin_`, and atomic ones, as far as kernels use them. Most are functions of
+//! OpenCL C by another name.
 
 use std::rc::Rc;
 
@@ -377,8 +377,8 @@ impl Checker<'_, '_> {
         self.convert(value, ty)
     }
 
-    /// `__builtin_add_overflow(left, right, &result)` and the like: whether the result is not the one that its type has room for. `fixed` is
-    /// the type that the name says.
+    /// `__builtin_add_overflow(left, right, &result)` and the like: whether the result is not the one that its type has room
+    /// for. `fixed` is the type that the name says.
     fn overflow(&mut self, short: &str, op: Op, fixed: Option<Scalar>, values: Vec<Expr>, expr: &ast::Expr) -> Expr {
         let result = values.last().and_then(|pointer| self.pointee(pointer.ty));
         let result = result.filter(|to| !to.quals.is_const && to.quals.space != AddressSpace::Constant);

@@ -194,7 +194,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Whether an argument is what a conversion wants; otherwise the type that it wants, or nothing if there is no such conversion.
+    /// Whether an argument is what a conversion wants; otherwise the type that it wants, or nothing if there is no such
+    /// conversion.
     fn expected(
         &self,
         conversion: &Conversion,

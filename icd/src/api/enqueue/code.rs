@@ -101,8 +101,8 @@ fn for_repeated(
     if nanos < LEAST_LAUNCH_NS { Choice::default() } else { repeated.choose(constants(), nanos) }
 }
 
-/// Compiles the code for groups of one work-item of the program's other kernels in the background: programs that launch such groups
-/// do so with all of their kernels.
+/// Compiles the code for groups of one work-item of the program's other kernels in the background: programs that launch such
+/// groups do so with all of their kernels.
 fn prepare_others(info: &KernelInfo, local_size: [u64; 3], num_groups: [u64; 3]) {
     let kernels = info.executable.program.kernels.iter().zip(&info.executable.launches).enumerate();
     for (index, (kernel, launches)) in kernels {

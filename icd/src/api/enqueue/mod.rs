@@ -1,8 +1,8 @@
 //! Commands: checks, and submission to the runtime.
 //!
 //! By class: [`transfer`] (read, write, copy, also of rectangles), [`map`] (and migration), [`fill`], [`sync`] (markers,
-//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in [`clift_runtime::geometry`]).
-//! This file contains what they have in common: the rules for wait lists, and [`Submission`].
+//! barriers), [`image`], [`native`], [`mod@pointer`] (memory by address), [`ndrange`] (kernels; their sizes in
+//! [`clift_runtime::geometry`]). This file contains what they have in common: the rules for wait lists, and [`Submission`].
 //!
 //! One rule applies to all commands on buffers and can never be violated: `CL_MISALIGNED_SUB_BUFFER_OFFSET` if a sub-buffer's
 //! origin is not aligned to CL_DEVICE_MEM_BASE_ADDR_ALIGN for the device of the queue. All devices have the same alignment, and

@@ -93,7 +93,8 @@ fn copy(
 /// The rules for a copy between addresses, except those for wait lists.
 ///
 /// # Errors
-/// `CL_INVALID_VALUE` if dst_ptr or src_ptr is NULL and size is not zero, `CL_MEM_COPY_OVERLAP` if the copy is an overlapping one.
+/// `CL_INVALID_VALUE` if dst_ptr or src_ptr is NULL and size is not zero, `CL_MEM_COPY_OVERLAP` if the copy is an overlapping
+/// one.
 pub fn checked_copy(target: HostPtr, source: HostPtr, size: usize) -> ClResult<Operation<impl Task + use<>>> {
     // CL_INVALID_VALUE if dst_ptr is NULL, if src_ptr is NULL (and size is not zero: cl_khr_unified_svm)
     let target = range(target, size)?;
@@ -235,8 +236,8 @@ pub fn svm_migrate(
     // CL_INVALID_VALUE if flags is not zero and is not a valid combination of the values described in the table
     super::map::check_migration(flags)?;
     // CL_INVALID_VALUE if sizes[i] is non-zero and the memory range described by svm_pointers[i] and sizes[i] is not
-    // contained within an SVM allocation. Memory of no allocation is that of a type of cl_khr_unified_svm, so only ranges that leave
-    // an allocation are refused; NULL is ignored if its size is zero.
+    // contained within an SVM allocation. Memory of no allocation is that of a type of cl_khr_unified_svm, so only ranges that
+    // leave an allocation are refused; NULL is ignored if its size is zero.
     let count = num_svm_pointers as usize;
     let mut sizes = sizes.iter(count);
     let allocations = queue.context().allocations();

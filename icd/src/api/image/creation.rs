@@ -230,8 +230,9 @@ pub(super) fn level_count(desc: &ImageDesc<Mem>, kind: ImageType) -> ClResult<us
 /// The only level of an image with these pitches; 0 means contiguous.
 ///
 /// # Errors
-/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or not a multiple of the element size (if each has bytes of its
-/// own), or a slice pitch is less than a slice or not a multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if the size exceeds the address space.
+/// `CL_INVALID_IMAGE_DESCRIPTOR` if a row pitch is less than a row or not a multiple of the element size (if each has bytes of
+/// its own), or a slice pitch is less than a slice or not a multiple of the row pitch. `CL_INVALID_IMAGE_SIZE` if the size
+/// exceeds the address space.
 pub(super) fn single_level(
     kind: ImageType,
     layout: &Layout,

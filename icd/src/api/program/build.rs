@@ -360,8 +360,8 @@ fn execute(started: Started, work: impl FnOnce(&Program) -> BuildOutcome + Send)
     started.finish(outcome)
 }
 
-/// Does the work of a build: before it returns, or some time later if the application requests a notification. `failure` is the error for
-/// a build that has failed before the call returns.
+/// Does the work of a build: before it returns, or some time later if the application requests a notification. `failure` is the
+/// error for a build that has failed before the call returns.
 fn run(
     started: Started,
     (notify, user_data): Notify,

@@ -1,5 +1,5 @@
-//! Removal of what a function's layout does not contain. Passes only ever add entities, so that side tables and copies of a function
-//! would stay as large as everything that has been made of it.
+//! Removal of what a function's layout does not contain. Passes only ever add entities, so that side tables and copies of a
+//! function would stay as large as everything that has been made of it.
 
 use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use cranelift_entity::{EntityRef, EntitySet, PrimaryMap, SecondaryMap};
@@ -56,8 +56,9 @@ impl<E: EntityRef + ReservedValue> Numbers<E> {
 }
 
 impl Function {
-    /// Removes the values, instructions, blocks and constants that the layout does not need, and numbers the others anew, in the same
-    /// order. Private variables stay. What others have noted about values, instructions and blocks of the function becomes invalid.
+    /// Removes the values, instructions, blocks and constants that the layout does not need, and numbers the others anew, in
+    /// the same order. Private variables stay. What others have noted about values, instructions and blocks of the function
+    /// becomes invalid.
     pub fn compact(&mut self) {
         let numbers = self.dfg.compact(&self.layout);
         let locs = std::mem::take(&mut self.locs);

@@ -1,4 +1,5 @@
-//! Ops that are not lane-wise but depend only on their operands: selection, rearrangement, reduction, addresses. Operands are all lanes of each value; the result has as many as its type.
+//! Ops that are not lane-wise but depend only on their operands: selection, rearrangement, reduction, addresses. Operands are
+//! all lanes of each value; the result has as many as its type.
 
 use smallvec::smallvec;
 

@@ -1,4 +1,5 @@
-//! Control flow, calls, `printf`, requests and the clock. At barriers and collective operations a thread stops; `sync` executes them.
+//! Control flow, calls, `printf`, requests and the clock. At barriers and collective operations a thread stops; `sync` executes
+//! them.
 
 use super::InterpError;
 use super::memory::{Accessor, Fault};
@@ -154,8 +155,8 @@ impl<'m> Machine<'m, '_> {
         frame.set(result, &[answer]);
     }
 
-    /// The values of a `printf` at the legal stage. They are in memory, each with a descriptor of 8 bytes (the ABI's `PrintfArg`):
-    /// class (0 integer, 1 float, 2 pointer), bytes of a lane, lanes, a zero, offset in the data.
+    /// The values of a `printf` at the legal stage. They are in memory, each with a descriptor of 8 bytes (the ABI's
+    /// `PrintfArg`): class (0 integer, 1 float, 2 pointer), bytes of a lane, lanes, a zero, offset in the data.
     fn stored_values(&mut self, access: &Accessor, descriptors: u64, count: u64, stored: u64) -> Vec<Lanes> {
         let mut values = Vec::new();
         for i in 0..count.min(MAX_PRINTF_VALUES) {

@@ -1,5 +1,5 @@
-//! Runs a work-group, whose work-items are scheduled in turn and synchronized (`sync`) at barriers and collective operations, or a
-//! plain function.
+//! Runs a work-group, whose work-items are scheduled in turn and synchronized (`sync`) at barriers and collective operations,
+//! or a plain function.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

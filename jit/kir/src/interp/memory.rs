@@ -21,8 +21,8 @@ pub struct Accessor {
 
 /// Memory of the interpreter: 64-bit addresses, bytes in little-endian order.
 ///
-/// An access that returns a fault has been executed as far as possible: bytes that cannot be read are zero, and those that cannot be
-/// written are dropped. The interpreter reports the fault and continues.
+/// An access that returns a fault has been executed as far as possible: bytes that cannot be read are zero, and those that
+/// cannot be written are dropped. The interpreter reports the fault and continues.
 pub trait Memory {
     /// Allocates memory with undefined content: a variable of a work-item (private), a work-group (local) or a program (global,
     /// constant), or the argument block (host).

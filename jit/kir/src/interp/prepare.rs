@@ -1,5 +1,5 @@
-//! Data that is computed once per module: the registers of values in a frame, the variables that a function needs, and the order of
-//! its code, by which work-items of a sub-group reconverge.
+//! Data that is computed once per module: the registers of values in a frame, the variables that a function needs, and the
+//! order of its code, by which work-items of a sub-group reconverge.
 
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 

@@ -24,7 +24,8 @@ impl Default for SimOptions {
     }
 }
 
-/// Memory in which allocations are separated by gaps and addresses are never reused, so that all out-of-bounds accesses are found.
+/// Memory in which allocations are separated by gaps and addresses are never reused, so that all out-of-bounds accesses are
+/// found.
 ///
 /// Each address space has its own range of addresses.
 #[derive(Clone, Debug, Default)]

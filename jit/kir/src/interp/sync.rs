@@ -2,8 +2,9 @@
 //!
 //! A collective operation of a sub-group is executed by those of its work-items that are at the same point: the same instruction,
 //! in the same iteration of the loops around it. Of several such points the earliest in code order is executed first, so that
-//! work-items reconverge after a divergent branch. A collective operation of a work-group is executed when all its work-items have
-//! reached it, like a barrier. Work-items that have ended are not waited for, because programs return early beside barriers.
+//! work-items reconverge after a divergent branch. A collective operation of a work-group is executed when all its work-items
+//! have reached it, like a barrier. Work-items that have ended are not waited for, because programs return early beside
+//! barriers.
 
 use super::memory::Fault;
 use super::step::{Frame, LaneVec, Machine, Thread};
@@ -92,7 +93,8 @@ impl WorkItem<'_> {
         self.point().is_some_and(|other| other.same(point))
     }
 
-    /// The collective operation of its sub-group that it waits at, with its position: the lesser of two positions is the earlier one.
+    /// The collective operation of its sub-group that it waits at, with its position: the lesser of two positions is the
+    /// earlier one.
     fn sub_group_operation(&self) -> Option<(Vec<u32>, SyncPoint)> {
         match self.state {
             ItemState::Waiting(point @ SyncPoint::Operation { scope: MemScope::SubGroup, .. }) => {
@@ -117,8 +119,9 @@ fn common_point(items: &[WorkItem<'_>]) -> Option<SyncPoint> {
 }
 
 impl<'m> Machine<'m, '_> {
-    /// Called when all work-items wait, have given way or have ended. Releases those that can continue: first those that wait at points of their
-    /// sub-groups, then the whole group. If there are none, the barriers are divergent: this is reported, and all are released.
+    /// Called when all work-items wait, have given way or have ended. Releases those that can continue: first those that wait
+    /// at points of their sub-groups, then the whole group. If there are none, the barriers are divergent: this is reported,
+    /// and all are released.
     pub(super) fn synchronize(&mut self, items: &mut [WorkItem<'m>], epochs: &mut (u32, u32)) {
         let mut any = false;
         for pack in self.packs(items.len()) {

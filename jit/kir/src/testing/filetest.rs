@@ -10,8 +10,8 @@
 //! | `run` | verify, then run as the `; run:` lines say (see [`super::run`]) |
 //!
 //! Other crates add commands of their own (`opt`, ...): their runners get the [`Command`] and hand golden text to
-//! [`FileTest::check_golden`]. Golden text stands at the end of the file in lines that begin with `;>`. With `CLIFT_BLESS=1` in the
-//! environment, what a run prints replaces what was expected.
+//! [`FileTest::check_golden`]. Golden text stands at the end of the file in lines that begin with `;>`. With `CLIFT_BLESS=1` in
+//! the environment, what a run prints replaces what was expected.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

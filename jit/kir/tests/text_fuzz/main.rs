@@ -1,5 +1,5 @@
-//! Fuzzes the text form of the kernel IR: the compiler's test files, damaged, for a second. `CLIFT_FUZZ_MS` says how long instead; a failure
-//! names the seed that `ARBTEST_SEED` repeats.
+//! Fuzzes the text form of the kernel IR: the compiler's test files, damaged, for a second. `CLIFT_FUZZ_MS` says how long
+//! instead; a failure names the seed that `ARBTEST_SEED` repeats.
 #![allow(missing_docs, reason = "a test")]
 
 mod body;

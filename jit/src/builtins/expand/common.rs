@@ -4,7 +4,8 @@ use clift_kir::{Builder, FloatCond, Opcode, Value};
 
 use crate::builtins::BuiltinArgs;
 
-/// x if x < y, otherwise y. What NaN gives is left open; as on other processors, the second operand, so that this is one instruction.
+/// x if x < y, otherwise y. What NaN gives is left open; as on other processors, the second operand, so that this is one
+/// instruction.
 pub(in crate::builtins) fn fmin_common(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     Some(ordered(b, FloatCond::Olt, args.values[0], args.values[1]))
 }

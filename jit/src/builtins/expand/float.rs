@@ -231,8 +231,8 @@ pub(in crate::builtins) fn nextafter(b: &mut Builder<'_>, args: &BuiltinArgs) ->
     Some(b.select(unordered, sum, moved))
 }
 
-/// The product and the sum without an intermediate rounding. Those of halves may be rounded in single precision first, which takes a
-/// fraction of the time where processors lack fused multiply-adds of halves.
+/// The product and the sum without an intermediate rounding. Those of halves may be rounded in single precision first, which
+/// takes a fraction of the time where processors lack fused multiply-adds of halves.
 pub(in crate::builtins) fn mad(b: &mut Builder<'_>, args: &BuiltinArgs) -> Option<Value> {
     let &[x, y, z] = args.values.as_slice() else { return None };
     let flags = b.fp_flags();

@@ -1,8 +1,8 @@
 //! The error function and its complement.
 //!
 //! Both use `erfc(x) = exp(-x^2) g(x)` for x >= 0, where g is smooth: `(x + K) g(x)` is approximated by a polynomial of
-//! `(x - K) / (x + K)`, which maps the half line to an interval. The error function is a polynomial up to 1. Beyond, it is one minus
-//! a complement that needs fewer digits, so a shorter approximation is enough.
+//! `(x - K) / (x + K)`, which maps the half line to an interval. The error function is a polynomial up to 1. Beyond, it is one
+//! minus a complement that needs fewer digits, so a shorter approximation is enough.
 
 use super::coefficients as poly;
 use super::exp::{exp_of, exp_of_normal};

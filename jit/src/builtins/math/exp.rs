@@ -6,8 +6,8 @@ use super::num::Num;
 
 /// The constants of a scaling by `2^n`: the low bits of a float near [`ScaleConstants::magic`] are `n` plus twice the bias.
 struct ScaleConstants {
-    /// 1.5 times the number from which on all floats are integers, plus twice the exponent's bias. Adding it rounds to an integer,
-    /// which is in the low bits.
+    /// 1.5 times the number from which on all floats are integers, plus twice the exponent's bias. Adding it rounds to an
+    /// integer, which is in the low bits.
     magic: f64,
     mantissa_bits: u32,
 }
@@ -95,9 +95,9 @@ fn unscaled_exp(x: Num<'_>) -> (Num<'_>, Num<'_>) {
     (r.fma(r.poly(&poly::EXP2_F32), 1.0), shifted)
 }
 
-/// An exponential. Up to the magnitude `usual` the result is normal. Beyond, a cold block scales it in two steps; below `low` it is
-/// 0, and above `high` infinite. `unscaled` computes the result before scaling and the power as [`nearest_field`] returns it. The
-/// cold block does not compute them again: weights such as `exp(-d * d)` vanish for much of the data of many programs.
+/// An exponential. Up to the magnitude `usual` the result is normal. Beyond, a cold block scales it in two steps; below `low`
+/// it is 0, and above `high` infinite. `unscaled` computes the result before scaling and the power as [`nearest_field`] returns
+/// it. The cold block does not compute them again: weights such as `exp(-d * d)` vanish for much of the data of many programs.
 fn usually_normal<'m>(
     x: Num<'m>,
     usual: f64,
@@ -120,8 +120,8 @@ fn nearest_field<'m>(x: Num<'m>, factor: f64) -> (Num<'m>, Num<'m>) {
     (shifted - magic, shifted)
 }
 
-/// 1.5 times the number from which on all floats are integers, plus the exponent's bias. Adding it rounds to an integer, and the low
-/// bits are an exponent field.
+/// 1.5 times the number from which on all floats are integers, plus the exponent's bias. Adding it rounds to an integer, and
+/// the low bits are an exponent field.
 const MAGIC_F32: f64 = 12_582_912.0 + 127.0;
 const MAGIC_F64: f64 = 6_755_399_441_055_744.0 + 1023.0;
 
@@ -141,7 +141,8 @@ pub(super) fn exp_half(x: Num<'_>) -> Num<'_> {
     scale(small_exp(reduce(x, n, ln_2)), shifted - 1.0)
 }
 
-/// sinh(x) and cosh(x) for magnitudes up to 700, or 86 for floats, where e^x and its reciprocal are far from overflow and underflow.
+/// sinh(x) and cosh(x) for magnitudes up to 700, or 86 for floats, where e^x and its reciprocal are far from overflow and
+/// underflow.
 pub(super) fn sinh_cosh(x: Num<'_>) -> [Num<'_>; 2] {
     let (magic, ln_2, sum) =
         if x.is_double() { (MAGIC_F64 - 1.0, LN_2_F64, 2044 << 52) } else { (MAGIC_F32 - 1.0, LN_2_F32, 252 << 23) };

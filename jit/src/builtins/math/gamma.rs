@@ -35,8 +35,8 @@ pub(in crate::builtins) fn tgamma<'m>(args: &[Num<'m>]) -> Num<'m> {
 }
 
 /// The gamma function away from zero and its poles, given the sine of pi x. Arguments below one half use
-/// `gamma(x) gamma(1 - x) = pi / sin(pi x)`; arguments below [`LEAST`] are increased by it, and the result is divided by the product
-/// of the steps. With `full` accuracy, rounding errors are compensated.
+/// `gamma(x) gamma(1 - x) = pi / sin(pi x)`; arguments below [`LEAST`] are increased by it, and the result is divided by the
+/// product of the steps. With `full` accuracy, rounding errors are compensated.
 fn gamma<'m>(x: Num<'m>, sine: Num<'m>, full: bool) -> Num<'m> {
     let reflected = x.lt(0.5);
     let y = reflected.select(x.lit(1.0) - x, x);

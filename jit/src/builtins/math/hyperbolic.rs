@@ -52,8 +52,8 @@ fn log_of_twice(x: Num<'_>) -> Num<'_> {
     x.lt(f64::INFINITY).select(log_of(x) + consts::LN_2, x)
 }
 
-/// The logarithm of `y = x + root`, as 2 atanh((y - p) / (y + p)) plus the logarithm of a power of two p near y. For p = 1, `near`
-/// computes the quotient more accurately.
+/// The logarithm of `y = x + root`, as 2 atanh((y - p) / (y + p)) plus the logarithm of a power of two p near y. For p = 1,
+/// `near` computes the quotient more accurately.
 fn log_of_sum<'m>(x: Num<'m>, root: Num<'m>, near: impl FnOnce() -> (Num<'m>, Num<'m>)) -> Num<'m> {
     let y = x + root;
     let (half_root, bits, ..) = format(x);

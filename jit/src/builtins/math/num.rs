@@ -373,8 +373,8 @@ impl<'m> Num<'m> {
         yes.emit(|b, yes| b.select(mask, yes, no))
     }
 
-    /// A loop: `step` returns a mask and the next values, and is repeated while the mask is true in any lane. In lanes where it is
-    /// false, the step must not change the values.
+    /// A loop: `step` returns a mask and the next values, and is repeated while the mask is true in any lane. In lanes where it
+    /// is false, the step must not change the values.
     pub(super) fn repeat<const N: usize>(
         values: [Num<'m>; N],
         step: impl FnOnce([Num<'m>; N]) -> (Num<'m>, [Num<'m>; N]),
@@ -403,8 +403,8 @@ impl<'m> Num<'m> {
         next
     }
 
-    /// The values, replaced by those that `slow` computes in lanes where the mask is true. The code of `slow` is a cold block, which
-    /// is executed if the mask is true in any lane of the vector.
+    /// The values, replaced by those that `slow` computes in lanes where the mask is true. The code of `slow` is a cold block,
+    /// which is executed if the mask is true in any lane of the vector.
     pub(super) fn cold_path<const N: usize>(
         self,
         values: [Num<'m>; N],

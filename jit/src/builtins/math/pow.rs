@@ -150,9 +150,10 @@ pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     constant.unwrap_or_else(|| usual_power(x, y, || any_pow(x, y)))
 }
 
-/// x to a constant power, for exponents that take a few multiplications, a division or a square root: integers from -3 to 7, and multiples of
-/// one half from -0.5 to 6.5. A factor that loses digits near the limits of the range belongs to a result beyond them. The error is
-/// at most 3 units in the last place for positive exponents, and three times that of a division and one more for negative ones.
+/// x to a constant power, for exponents that take a few multiplications, a division or a square root: integers from -3 to 7,
+/// and multiples of one half from -0.5 to 6.5. A factor that loses digits near the limits of the range belongs to a result
+/// beyond them. The error is at most 3 units in the last place for positive exponents, and three times that of a division and
+/// one more for negative ones.
 fn constant_power(x: Num<'_>, exponent: f64) -> Option<Num<'_>> {
     if exponent == 0.0 {
         return Some(x.lit(1.0));

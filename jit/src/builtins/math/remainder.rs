@@ -1,9 +1,10 @@
 //! Exact remainders.
 //!
-//! Usually the integral quotient is small enough for a float. A division with an error of up to one unit gives it, or one close to
-//! it, and one fused multiply-add gives the remainder. If the remainder is in the valid range, it is correct: such a number has no
-//! more digits than the operands, so that it was not rounded, and it is unique. In all other cases the remainder is computed again
-//! in doubles, in a cold block: there one division is enough for quotients below 2^53, and larger ones are reduced in steps.
+//! Usually the integral quotient is small enough for a float. A division with an error of up to one unit gives it, or one close
+//! to it, and one fused multiply-add gives the remainder. If the remainder is in the valid range, it is correct: such a number
+//! has no more digits than the operands, so that it was not rounded, and it is unique. In all other cases the remainder is
+//! computed again in doubles, in a cold block: there one division is enough for quotients below 2^53, and larger ones are
+//! reduced in steps.
 
 use clift_kir::Elem;
 
@@ -16,8 +17,8 @@ struct Division<'m> {
     quotient: Num<'m>,
 }
 
-/// One reduction step: subtracts the rounded quotient times the divisor, exactly (the difference is a multiple of the last places of
-/// both, and less than one place of the quotient times the divisor). The difference may be negative.
+/// One reduction step: subtracts the rounded quotient times the divisor, exactly (the difference is a multiple of the last
+/// places of both, and less than one place of the quotient times the divisor). The difference may be negative.
 fn step<'m>(rest: Num<'m>, divisor: Num<'m>, quotient: Num<'m>) -> (Num<'m>, Num<'m>) {
     let n = (rest / divisor).trunc();
     // The low eight bits.

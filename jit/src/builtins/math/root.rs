@@ -27,8 +27,8 @@ pub(in crate::builtins) fn cbrt<'m>(args: &[Num<'m>]) -> Num<'m> {
     root.copysign(x)
 }
 
-/// Cube root of a positive normal number: the reciprocal root from an estimate and a polynomial of its error, then the root with a
-/// final Newton step.
+/// Cube root of a positive normal number: the reciprocal root from an estimate and a polynomial of its error, then the root
+/// with a final Newton step.
 fn cbrt_of_normal<'m>(a: Num<'m>) -> Num<'m> {
     // Four thirds of the bias minus a third of the bits, with a correction that balances the errors on both sides.
     let guess = if a.is_double() {

@@ -1,5 +1,5 @@
-//! Sine, cosine and tangent. Radians are reduced to half a period in three steps (Cody and Waite), huge arguments in a cold block;
-//! multiples of pi are reduced exactly.
+//! Sine, cosine and tangent. Radians are reduced to half a period in three steps (Cody and Waite), huge arguments in a cold
+//! block; multiples of pi are reduced exactly.
 //!
 //! Sine and cosine are reduced by multiples of pi, not pi/2: one polynomial is enough for both, without selections. `sincos`, and
 //! a sine and a cosine of the same angle, share a reduction by pi/2 and select between two polynomials.
@@ -135,8 +135,9 @@ fn signed<'m>(y: Num<'m>, parity: Num<'m>) -> Num<'m> {
     (y.bits() ^ (parity.bits() << format(y).sign_shift)).float()
 }
 
-/// A function of a reduced argument. Huge arguments are handled in a cold block. Floats have a reduction for them; for doubles the
-/// library function is called lane by lane, because a reduction in kernel IR would have to select among some fifty pieces of 1/pi.
+/// A function of a reduced argument. Huge arguments are handled in a cold block. Floats have a reduction for them; for doubles
+/// the library function is called lane by lane, because a reduction in kernel IR would have to select among some fifty pieces
+/// of 1/pi.
 fn function<'m>(x: Num<'m>, period: Period, library: LibFn, of: impl Fn(Reduced<'m>) -> Num<'m>) -> Num<'m> {
     let usual = || of(reduce_small(x, period, 3));
     let [y] = huge(x).cold_path_all([usual()], || {
@@ -249,8 +250,8 @@ pub(in crate::builtins) fn cospi<'m>(args: &[Num<'m>]) -> Num<'m> {
     odd.select(-y, y) + 0.0
 }
 
-/// tan(pi x): copysign(0, x) for even integers, copysign(0, -x) for odd ones; +inf for n + 1/2 with even n, -inf with odd n, which
-/// is the sign of the reduced argument, as halves are rounded to even.
+/// tan(pi x): copysign(0, x) for even integers, copysign(0, -x) for odd ones; +inf for n + 1/2 with even n, -inf with odd n,
+/// which is the sign of the reduced argument, as halves are rounded to even.
 pub(in crate::builtins) fn tanpi<'m>(args: &[Num<'m>]) -> Num<'m> {
     let x = args[0];
     let (r, odd) = reduce_pi(x);

@@ -1,5 +1,5 @@
-//! Operations on pipes as kernel IR. `README.md` beside this file describes the protocol; `clift_include::pipe` is the layout of the
-//! memory. Not here: copies of packets, whose types only the importer knows.
+//! Operations on pipes as kernel IR. `README.md` beside this file describes the protocol; `clift_include::pipe` is the layout
+//! of the memory. Not here: copies of packets, whose types only the importer knows.
 
 use std::mem::offset_of;
 

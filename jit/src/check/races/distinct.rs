@@ -1,10 +1,12 @@
 //! Objects in which each work-item of a group accesses bytes of its own, because of how the offsets depend on its ids.
 //!
-//! An offset is taken apart into a sum of products of constants, ids, and values that are the same for all work-items of a group during
-//! a launch. If all accesses of an object have the same products and differ only in their constants, work-items access different bytes
-//! provided that the factors of their ids are large enough, which the launch's sizes and arguments decide. The kernel computes that once.
+//! An offset is taken apart into a sum of products of constants, ids, and values that are the same for all work-items of a
+//! group during a launch. If all accesses of an object have the same products and differ only in their constants, work-items
+//! access different bytes provided that the factors of their ids are large enough, which the launch's sizes and arguments
+//! decide. The kernel computes that once.
 //!
-//! Arithmetic on ids of 32 bits is taken not to wrap: where it does, races are missed. Bytes and half-words are not followed: they wrap.
+//! Arithmetic on ids of 32 bits is taken not to wrap: where it does, races are missed. Bytes and half-words are not followed:
+//! they wrap.
 
 use clift_kir::clone::Cloner;
 use clift_kir::ops::Uniformity;

@@ -12,8 +12,8 @@ use super::{Class, Followed, Races};
 /// The most cells that are accessed as one vector.
 const MOST_LANES: u64 = 16;
 
-/// What a work-item knows of its stamps, for one kind of memory: the first of its window, its own, and the size of the window, all of
-/// type `i32`. A work-item without a stamp has an empty window.
+/// What a work-item knows of its stamps, for one kind of memory: the first of its window, its own, and the size of the window,
+/// all of type `i32`. A work-item without a stamp has an empty window.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stamps {
     /// They do not change.
@@ -57,7 +57,8 @@ fn slot_mem() -> MemInfo {
 }
 
 impl Races {
-    /// Emits what the kernel needs at its start. `changes` says which memory has barriers, and whether work-items may lose their stamps.
+    /// Emits what the kernel needs at its start. `changes` says which memory has barriers, and whether work-items may lose
+    /// their stamps.
     pub(in super::super) fn begin(&mut self, func: &mut Function, changes: Changes) {
         let Some(entry) = func.layout.entry() else { unreachable!("broken invariant: a kernel has a body") };
         let body = func.layout.take_insts(entry);
@@ -325,8 +326,8 @@ impl Races {
         if number == 0 { at } else { b.addr(at, None, 1, 4 * number as i64) }
     }
 
-    /// Emits whether a store changes what the memory has: what was there before it, if another work-item has written that, else what
-    /// is there after all lanes have stored.
+    /// Emits whether a store changes what the memory has: what was there before it, if another work-item has written that, else
+    /// what is there after all lanes have stored.
     fn differs(&self, b: &mut Builder<'_>, inst: Inst, prior: Value) -> Value {
         let yes = b.iconst(Type::B1, 1);
         let data = b.func.dfg.inst(inst).clone();

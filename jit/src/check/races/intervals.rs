@@ -1,9 +1,10 @@
-//! Which accesses of a group's work-items may be concurrent: those in the same *interval*, which is what work-items execute from a
-//! barrier (or their start) to the next one.
+//! Which accesses of a group's work-items may be concurrent: those in the same *interval*, which is what work-items execute
+//! from a barrier (or their start) to the next one.
 //!
-//! All work-items of a group pass the same barriers, so that they are in the same interval only if they have started from the same
-//! barrier. A forward data-flow analysis finds from which barriers each place is reached without another one in between; accesses are
-//! concurrent only if they have one in common. Kernels in which some work-items pass other barriers have a bug that `barrier` reports.
+//! All work-items of a group pass the same barriers, so that they are in the same interval only if they have started from the
+//! same barrier. A forward data-flow analysis finds from which barriers each place is reached without another one in between;
+//! accesses are concurrent only if they have one in common. Kernels in which some work-items pass other barriers have a bug
+//! that `barrier` reports.
 
 use clift_kir::analysis::{Cfg, cyclic_components};
 use clift_kir::{Block, Function, Inst};

@@ -1,13 +1,14 @@
 //! Races, followed in shadow memory by the code of the kernel.
 //!
-//! **Stamps.** An *interval* is what a work-item executes between barriers that order the memory in question. Each work-item has a
-//! number in each interval, its stamp: `first + (interval * groups + group) * (items + 1) + item`. The stamps of a group's `items`
-//! work-items in one interval are neighbours, their *window*; the one behind them stands for several work-items. All stamps of a launch
-//! are different, and greater than those of earlier launches in the same memory. Barriers count intervals in a private variable.
+//! **Stamps.** An *interval* is what a work-item executes between barriers that order the memory in question. Each work-item
+//! has a number in each interval, its stamp: `first + (interval * groups + group) * (items + 1) + item`. The stamps of a
+//! group's `items` work-items in one interval are neighbours, their *window*; the one behind them stands for several
+//! work-items. All stamps of a launch are different, and greater than those of earlier launches in the same memory. Barriers
+//! count intervals in a private variable.
 //!
-//! **Planes.** An object has a plane of cells for plain writes, one for plain reads and one for atomics, as far as they are needed. A
-//! cell belongs to the smallest unit in which the kernel accesses the object (at most 4 bytes, or one cell for all accesses of the same
-//! size) and has the stamp of the last work-item that accessed the unit in this way.
+//! **Planes.** An object has a plane of cells for plain writes, one for plain reads and one for atomics, as far as they are
+//! needed. A cell belongs to the smallest unit in which the kernel accesses the object (at most 4 bytes, or one cell for all
+//! accesses of the same size) and has the stamp of the last work-item that accessed the unit in this way.
 //!
 //! ```text
 //! write:  w = writes[at]; writes[at] = w in window ? w : mine; bad = writes[at] in window and != mine, as have reads[at], atomics[at]
@@ -17,29 +18,32 @@
 //!     a write compares its value with what is there; the launch's checker reads the cells of the others, and reports
 //! ```
 //!
-//! Neighbouring loads of a block share the test and the cold code, which are behind the last of them. Those of other accesses are in front
-//! of them, because a store's value is compared with what was there before.
+//! Neighbouring loads of a block share the test and the cold code, which are behind the last of them. Those of other accesses
+//! are in front of them, because a store's value is compared with what was there before.
 //!
-//! Lanes of a pack do each of these steps together. So a cell is read again after it has been written: if several lanes write the same
-//! cell, all but one find the stamp of another lane. Readers that do become `several`, in cold code. A stamp outside of the window belongs
-//! to another interval or group. Cells are accessed at the same distances as the object, so that neighbouring lanes access neighbouring
-//! cells. The accesses are in bounds: the code is only in the part of a run that tests have found to be (`runs.rs`).
+//! Lanes of a pack do each of these steps together. So a cell is read again after it has been written: if several lanes write
+//! the same cell, all but one find the stamp of another lane. Readers that do become `several`, in cold code. A stamp outside
+//! of the window belongs to another interval or group. Cells are accessed at the same distances as the object, so that
+//! neighbouring lanes access neighbouring cells. The accesses are in bounds: the code is only in the part of a run that tests
+//! have found to be (`runs.rs`).
 //!
-//! **What it finds.** What a call of the checker for each access finds: the last write, and whether one or several work-items have read
-//! since then, decide whether an access races with an earlier one. It does not need to know in which order work-items are executed.
+//! **What it finds.** What a call of the checker for each access finds: the last write, and whether one or several work-items
+//! have read since then, decide whether an access races with an earlier one. It does not need to know in which order work-items
+//! are executed.
 //!
-//! **What it does not find.** Accesses of runs in which one leaves its object; a plain write after an atomic load; intervals and groups for
-//! which 32 bits have no stamps; and what the compiler leaves out because it cannot race unless arithmetic on ids wraps or barriers
-//! diverge: accesses that no write of the same interval can meet (`intervals.rs`), objects in which each work-item accesses bytes of its
-//! own (`distinct.rs`).
+//! **What it does not find.** Accesses of runs in which one leaves its object; a plain write after an atomic load; intervals
+//! and groups for which 32 bits have no stamps; and what the compiler leaves out because it cannot race unless arithmetic on
+//! ids wraps or barriers diverge: accesses that no write of the same interval can meet (`intervals.rs`), objects in which each
+//! work-item accesses bytes of its own (`distinct.rs`).
 //!
-//! **What it never reports.** A stamp in the window is that of another work-item of the same group in the same interval, whatever other
-//! threads do to cells of global memory that several groups access. Work-items that order their accesses by other means (fences, atomics
-//! with an order, operations of sub-groups) leave no stamps and look for none until the next barrier.
+//! **What it never reports.** A stamp in the window is that of another work-item of the same group in the same interval,
+//! whatever other threads do to cells of global memory that several groups access. Work-items that order their accesses by
+//! other means (fences, atomics with an order, operations of sub-groups) leave no stamps and look for none until the next
+//! barrier.
 //!
-//! The launch makes the planes and chooses the stamps (`runtime/src/check/shadow.rs`). If arguments share memory, or the shadows do not fit, it
-//! says so, and the code calls the checker for each access to global memory. So does, always and for all memory, the code of kernels that access memory whose object is not
-//! known, or copy blocks of unknown size.
+//! The launch makes the planes and chooses the stamps (`runtime/src/check/shadow.rs`). If arguments share memory, or the
+//! shadows do not fit, it says so, and the code calls the checker for each access to global memory. So does, always and for all
+//! memory, the code of kernels that access memory whose object is not known, or copy blocks of unknown size.
 
 mod distinct;
 mod emit;

@@ -2,9 +2,10 @@
 //!
 //! Cranelift's default allocator splits live ranges until everything fits. Its time grows with the square of the number of values
 //! that are live through a long loop: a kernel with 500 pointers takes a minute. With so many values most are spilled anyway, so
-//! such functions are compiled with Cranelift's single-pass allocator. It also goes through the parameters of other blocks for each
-//! parameter: a kernel with 12,000 loops takes minutes. And where more values are alive than there are registers, it
-//! splits them at each of their uses: 30,000 instructions of masked accesses, whose masks are used hundreds of times, take four seconds.
+//! such functions are compiled with Cranelift's single-pass allocator. It also goes through the parameters of other blocks for
+//! each parameter: a kernel with 12,000 loops takes minutes. And where more values are alive than there are registers, it
+//! splits them at each of their uses: 30,000 instructions of masked accesses, whose masks are used hundreds of times, take four
+//! seconds.
 //!
 //! Deliberately not here: how functions are compiled (`compile.rs`).
 
@@ -22,8 +23,8 @@ const MIN_LIVE_VALUES: usize = 128;
 /// this.
 const MIN_COST: usize = 1 << 20;
 
-/// The default allocator takes seconds if the sum of the values' lengths, each times the value's uses, is at least this: some 100 ns
-/// each (Emerald Rapids).
+/// The default allocator takes seconds if the sum of the values' lengths, each times the value's uses, is at least this: some
+/// 100 ns each (Emerald Rapids).
 const COSTLY_SPLITS: usize = 1 << 24;
 
 /// Fewest values alive at an average instruction for which splits count: all registers, of both kinds.
@@ -41,8 +42,8 @@ fn has_costly_params(context: &Context) -> bool {
     params.saturating_mul(incoming) >= COSTLY_PARAMS
 }
 
-/// Whether so many values with many uses are alive at once that the default allocator splits them at each use: each split looks at
-/// everything that is alive from there to the last use.
+/// Whether so many values with many uses are alive at once that the default allocator splits them at each use: each split looks
+/// at everything that is alive from there to the last use.
 fn has_costly_splits(func: &Function) -> bool {
     #[derive(Clone, Copy, Default)]
     struct Range {
@@ -80,8 +81,8 @@ fn has_costly_splits(func: &Function) -> bool {
     cost >= COSTLY_SPLITS && area / position >= CROWDED
 }
 
-/// Whether so many values are live through a function's loops, or its blocks have so many parameters, that the default allocator would
-/// take too long.
+/// Whether so many values are live through a function's loops, or its blocks have so many parameters, that the default
+/// allocator would take too long.
 pub(super) fn use_single_pass_regalloc(context: &mut Context) -> bool {
     let count = context.func.dfg.num_insts();
     if count < MIN_COST / context.func.dfg.num_values().max(1) {

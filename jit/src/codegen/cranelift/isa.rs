@@ -40,8 +40,8 @@ pub(super) struct Isas {
     pub(super) backtracking: OwnedTargetIsa,
     /// For functions that would take too long with that: the single-pass allocator.
     pub(super) single_pass: OwnedTargetIsa,
-    /// For functions with values that [`crate::codegen::demote`] has moved to stack slots: without Cranelift's optimizer, which would
-    /// forward them from the stores to the loads and so keep them alive again.
+    /// For functions with values that [`crate::codegen::demote`] has moved to stack slots: without Cranelift's optimizer, which
+    /// would forward them from the stores to the loads and so keep them alive again.
     pub(super) unoptimized: OwnedTargetIsa,
     /// For functions whose 64-bit multiplications are all widening: without the instruction for full multiplications.
     pub(super) widening: OwnedTargetIsa,

@@ -6,8 +6,8 @@ use crate::target::caps::DemotionLimits;
 /// Distance of the points within a block at which the values alive are counted.
 const SAMPLING: Point = 32;
 
-/// The webs to demote: by the fewest uses for their length, until no point has more alive than there are registers. None if registers
-/// can be allocated quickly as it is.
+/// The webs to demote: by the fewest uses for their length, until no point has more alive than there are registers. None if
+/// registers can be allocated quickly as it is.
 pub(super) fn choose(webs: &Webs, limits: DemotionLimits) -> Vec<WebId> {
     let samples = samples(webs);
     let mut pressure = [vec![0u32; samples.len()], vec![0u32; samples.len()]];

@@ -1,9 +1,9 @@
 //! Demotion: keeps values in stack slots where far more are alive than there are registers.
 //!
-//! The time of a thorough register allocator grows with the product of a function's instructions and the values alive at once, and
-//! single-pass allocators spill everything at the end of each block. Large kernels with much divergence have hundreds of values
-//! alive. Most of them are spilled by any allocator; this step chooses them beforehand, so that the allocator only sees about as
-//! many as it has registers.
+//! The time of a thorough register allocator grows with the product of a function's instructions and the values alive at once,
+//! and single-pass allocators spill everything at the end of each block. Large kernels with much divergence have hundreds of
+//! values alive. Most of them are spilled by any allocator; this step chooses them beforehand, so that the allocator only sees
+//! about as many as it has registers.
 //!
 //! | step | module |
 //! |---|---|
@@ -11,7 +11,8 @@
 //! | the webs with the fewest uses for their length, until the others fit | `choice` |
 //! | stack slots, stores after definitions, loads before uses | `rewrite` |
 //!
-//! It runs on legal functions, for every backend that makes machine code. Booleans stay in registers: they have no form in memory.
+//! It runs on legal functions, for every backend that makes machine code. Booleans stay in registers: they have no form in
+//! memory.
 //!
 //! Deliberately not here: register allocation, which each backend has.
 

@@ -191,8 +191,8 @@ impl Rewriter<'_> {
         b.store(address, value, MemInfo::aligned(align));
     }
 
-    /// Rewrites the arguments of a terminator, before it: those of removed parameters are stored unless they are where they have to
-    /// be. All are loaded before any is stored, since a parameter may get the slot of another one's argument.
+    /// Rewrites the arguments of a terminator, before it: those of removed parameters are stored unless they are where they
+    /// have to be. All are loaded before any is stored, since a parameter may get the slot of another one's argument.
     fn pass(&mut self, b: &mut Builder<'_>, last: Inst) {
         let targets: Vec<BlockCall> = b.func.dfg.targets(last).into_iter().cloned().collect();
         let mut stores = Vec::new();

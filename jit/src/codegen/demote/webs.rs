@@ -1,7 +1,7 @@
 //! Webs: values that share a register or a stack slot, with their live ranges.
 //!
-//! A web has the values that block parameters connect and that are never alive at the same time. Values that are alive in one block
-//! only, and are not passed on, have none.
+//! A web has the values that block parameters connect and that are never alive at the same time. Values that are alive in one
+//! block only, and are not passed on, have none.
 
 use std::collections::BTreeMap;
 

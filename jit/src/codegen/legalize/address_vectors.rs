@@ -1,7 +1,7 @@
 //! The addresses of gathers and scatters as vectors, for backends that have instructions for them.
 //!
-//! What the lanes share is kept apart, as the base of the access. Sizes of records are factors of the other operand: computed lane by
-//! lane, the addresses of a record's fields would take more than the accesses.
+//! What the lanes share is kept apart, as the base of the access. Sizes of records are factors of the other operand: computed
+//! lane by lane, the addresses of a record's fields would take more than the accesses.
 
 use clift_kir::{Block, Elem, Function, Imm, Inst, Opcode, Type, Value};
 use rustc_hash::FxHashMap;
@@ -69,8 +69,8 @@ impl Legalizer<'_> {
         SplitValue { ty: split.ty, chunk, parts }
     }
 
-    /// Addresses as vectors of integers; `None` if they are separate scalars. An address that all lanes share is one operand of an
-    /// addition, so that the backend's access can add it.
+    /// Addresses as vectors of integers; `None` if they are separate scalars. An address that all lanes share is one operand of
+    /// an addition, so that the backend's access can add it.
     fn address_vector(&mut self, pointers: Value) -> Option<SplitValue> {
         if let Some(known) = self.private_addresses.get(&pointers) {
             return Some(known.clone());
@@ -168,7 +168,8 @@ impl Legalizer<'_> {
         Some(vector)
     }
 
-    /// A zero-extended index whose sign bit is clear as a sign extension from 32 bits, which is part of x86's gathers and scatters.
+    /// A zero-extended index whose sign bit is clear as a sign extension from 32 bits, which is part of x86's gathers and
+    /// scatters.
     fn sign_extended(&mut self, index: Value) -> Option<SplitValue> {
         let source = made_by(self.old, index, Opcode::Zext)?[0];
         let narrow = match self.old.dfg.ty(source).elem {
@@ -183,8 +184,8 @@ impl Legalizer<'_> {
     }
 
     /// The lanes of [`Self::scaled_index`], where it takes fewer instructions to multiply the vector than the lanes: one widening
-    /// multiply for each part. The lanes of one address are extracted in pairs, and multiplied while the vector units do something
-    /// else (Emerald Rapids: base64 with records of three bytes, 0.44 ms, with products of vectors 0.54).
+    /// multiply for each part. The lanes of one address are extracted in pairs, and multiplied while the vector units do
+    /// something else (Emerald Rapids: base64 with records of three bytes, 0.44 ms, with products of vectors 0.54).
     pub(super) fn scaled_lanes(&mut self, addr: Inst, index: Value, scale: u64) -> Option<Vec<Value>> {
         let block = self.old.layout.block_of(addr)?;
         let is_extended = || {

@@ -50,8 +50,8 @@ impl Legalizer<'_> {
         self.truncated(&quotient, a.ty.elem, signed)
     }
 
-    /// Quotients or remainders of 64 bits in two steps, with reciprocals made slightly too small: the first quotient lacks at most
-    /// 2^17, that of the rest by the same divisor at most 1. All rests are nonnegative.
+    /// Quotients or remainders of 64 bits in two steps, with reciprocals made slightly too small: the first quotient lacks at
+    /// most 2^17, that of the rest by the same divisor at most 1. All rests are nonnegative.
     fn long_division(&mut self, a: &SplitValue, b: &SplitValue, signed: bool, remainder: bool) -> Option<Division> {
         let converts = |op| (self.caps.native)(op, &Imm::None, Elem::I64, Elem::F64);
         if self.caps.part_lanes(a.ty) < 4 || !converts(Opcode::UtoFp) {

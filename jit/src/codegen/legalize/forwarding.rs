@@ -5,11 +5,11 @@
 //! cache. So the lanes of a function that scatters to private variables are loaded and stored one by one. Their addresses are
 //! computed as vectors, and pass through the stack: scalar registers could not hold them.
 //!
-//! An update of an element (`count[digit]++`) is one lane after the other as a whole: with a vector in between, all lanes would wait
-//! for the one whose element was written last.
+//! An update of an element (`count[digit]++`) is one lane after the other as a whole: with a vector in between, all lanes would
+//! wait for the one whose element was written last.
 //!
-//! A store of bytes or half-words whose addresses no gather shares, such as to a message that is put together, has its addresses in
-//! registers: half as many instructions.
+//! A store of bytes or half-words whose addresses no gather shares, such as to a message that is put together, has its
+//! addresses in registers: half as many instructions.
 //!
 //! Backends with short vectors, whose scattered accesses are lane by lane anyway, keep the addresses in registers.
 
@@ -25,8 +25,8 @@ use crate::target::machine::Machine;
 /// The most accesses whose addresses are on the stack at a time.
 const MAX_STORED: usize = 8;
 
-/// How many lanes are stored at a time. Their addresses are loaded first: processors predict badly that loads do not depend on the
-/// stores between them. More would not fit the scalar registers.
+/// How many lanes are stored at a time. Their addresses are loaded first: processors predict badly that loads do not depend on
+/// the stores between them. More would not fit the scalar registers.
 const STORED_TOGETHER: usize = 8;
 
 /// The addresses of the lanes of a scattered access, which later accesses of the block share.

@@ -387,8 +387,8 @@ impl Legalizer<'_> {
         self.set(inst, split);
     }
 
-    /// Lanes of a table. If it is constant and the backend has an instruction for it, each register of the table is looked up, and the
-    /// upper bits of the numbers choose among the results.
+    /// Lanes of a table. If it is constant and the backend has an instruction for it, each register of the table is looked up,
+    /// and the upper bits of the numbers choose among the results.
     pub(super) fn lookup(&mut self, inst: Inst) {
         let data = self.old.dfg.inst(inst);
         let (table, numbers) = (data.args[0], self.get(data.args[1]));

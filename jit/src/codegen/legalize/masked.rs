@@ -136,8 +136,8 @@ impl Legalizer<'_> {
             && self.accesses_natively(Opcode::Gather, ty.with_elem(Elem::I32))
     }
 
-    /// Gathers elements of 8 or 16 bits: the aligned words that they are in, shifted by their positions there. An aligned word has
-    /// no byte on another page, so it can be read where one of its bytes can. Inactive lanes are zero.
+    /// Gathers elements of 8 or 16 bits: the aligned words that they are in, shifted by their positions there. An aligned word
+    /// has no byte on another page, so it can be read where one of its bytes can. Inactive lanes are zero.
     pub(super) fn gather_within_words(&mut self, ty: Type, pointers: Value, mask: &SplitValue) -> SplitValue {
         const WORD_BYTES: u64 = 4;
         let words = ty.with_elem(Elem::I32);
@@ -169,8 +169,8 @@ impl Legalizer<'_> {
         SplitValue { ty, ..elements }
     }
 
-    /// A gather of bytes or 16-bit elements from the aligned words that contain them. Such a word is in one page with the element,
-    /// so it can be read.
+    /// A gather of bytes or 16-bit elements from the aligned words that contain them. Such a word is in one page with the
+    /// element, so it can be read.
     pub(super) fn gather_from_words(&mut self, inst: Inst, ty: Type, pointers: Value, mask: &SplitValue, mem: MemInfo) {
         let words = ty.with_elem(Elem::I32);
         let addresses = self.address_parts(pointers, words);

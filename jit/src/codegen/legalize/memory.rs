@@ -1,5 +1,5 @@
-//! Memory: addresses, accesses in parts that touch exactly the elements of the value, block copies and fills, and the test of generic
-//! pointers.
+//! Memory: addresses, accesses in parts that touch exactly the elements of the value, block copies and fills, and the test of
+//! generic pointers.
 
 use std::mem::offset_of;
 

@@ -18,8 +18,8 @@
 //!
 //! The ops are split by class. This file has the driver and the parts. [`arith`] has lane-wise ops, [`vector`] expansions of
 //! integer ops on vectors, [`divide`] divisions, [`float`] expansions for `f16` and for rounding modes. [`lanes`] has movement
-//! between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`] masked and scattered accesses that the backend supports,
-//! [`lane_accesses`] those that it does not, [`atomic`] atomics. [`control`] has control flow and calls.
+//! between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`] masked and scattered accesses that the backend
+//! supports, [`lane_accesses`] those that it does not, [`atomic`] atomics. [`control`] has control flow and calls.
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`]) and general optimizations.
 
@@ -107,8 +107,8 @@ fn carrier(elem: Elem) -> Elem {
     }
 }
 
-/// The most scattered accesses of a function that are worth an access for each lane, some 300 bytes of code each: beyond, the code
-/// leaves the second-level cache, and loading it takes as long as the gather instructions do.
+/// The most scattered accesses of a function that are worth an access for each lane, some 300 bytes of code each: beyond, the
+/// code leaves the second-level cache, and loading it takes as long as the gather instructions do.
 const MAX_LANE_BY_LANE: usize = 256;
 
 /// The capabilities to use for a function.

@@ -1,5 +1,5 @@
-//! The JIT interface of gdb, which LLDB has, too: a list of ELF files in memory, and a function with a breakpoint of the debugger, which
-//! is called after each change of the list.
+//! The JIT interface of gdb, which LLDB has, too: a list of ELF files in memory, and a function with a breakpoint of the
+//! debugger, which is called after each change of the list.
 
 #![allow(non_upper_case_globals, reason = "the name that debuggers know")]
 #![allow(unsafe_code, reason = "debuggers define the interface: a list with raw pointers, under fixed names")]

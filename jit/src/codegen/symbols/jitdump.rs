@@ -1,11 +1,12 @@
-//! `/tmp/jit-PID.dump`, from which `perf inject --jit` makes an ELF file for each generated function, so that `perf annotate` shows its
-//! instructions and source lines. The format is perf's (version 1): a header and records in the byte order of the machine.
+//! `/tmp/jit-PID.dump`, from which `perf inject --jit` makes an ELF file for each generated function, so that `perf annotate`
+//! shows its instructions and source lines. The format is perf's (version 1): a header and records in the byte order of the
+//! machine.
 //!
-//! `perf record` notes that the process has mapped the file as executable, and finds it by that. The times of the records are those
-//! of `CLOCK_MONOTONIC`, as of samples with `-k mono`.
+//! `perf record` notes that the process has mapped the file as executable, and finds it by that. The times of the records are
+//! those of `CLOCK_MONOTONIC`, as of samples with `-k mono`.
 //!
-//! Deliberately not here: a record for code that is freed; the format has none. Code that is generated later at the same addresses
-//! has a later time.
+//! Deliberately not here: a record for code that is freed; the format has none. Code that is generated later at the same
+//! addresses has a later time.
 
 #![allow(unsafe_code, reason = "perf looks for a mapping of the file")]
 
@@ -63,8 +64,8 @@ pub(super) fn add(functions: &[CodeSymbol<'_>]) {
     let _ = dump.file.write_all(&records);
 }
 
-/// A new file, with its header, in place of that of an earlier process with the same number. A link that somebody has put there is
-/// not followed.
+/// A new file, with its header, in place of that of an earlier process with the same number. A link that somebody has put there
+/// is not followed.
 fn create(process: u32) -> Option<File> {
     let path = format!("/tmp/jit-{process}.dump");
     let _ = fs::remove_file(&path);

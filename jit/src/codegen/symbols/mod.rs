@@ -1,5 +1,5 @@
-//! Names and source lines of generated functions for tools that look at the process from outside: profilers and debuggers. Only on
-//! request, because it takes time and memory.
+//! Names and source lines of generated functions for tools that look at the process from outside: profilers and debuggers. Only
+//! on request, because it takes time and memory.
 //!
 //! - `perf_map`: the file in which `perf` finds the names of functions; `jitdump`: one with their code and lines, too;
 //! - `gdb`: the interface through which gdb and LLDB learn of generated code; `image`: the ELF file that describes it to them.

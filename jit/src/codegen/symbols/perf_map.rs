@@ -1,4 +1,5 @@
-//! `/tmp/perf-PID.map`, in which `perf report` finds the names of generated functions: a line with start, length and name for each.
+//! `/tmp/perf-PID.map`, in which `perf report` finds the names of generated functions: a line with start, length and name for
+//! each.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};

@@ -73,9 +73,9 @@ fn allocate_by(code: &MachFunc, algorithm: Algorithm, level: Level) -> Result<Ou
 
 /// Follows all values through the allocation with regalloc2's checker, which shares no code with its allocators.
 ///
-/// The checker visits blocks in the order of the code, and takes a block none of whose predecessors comes before it for one in which
-/// no register has a known value. Functions with such blocks (irreducible loops, hot blocks reached only from cold ones) are not
-/// checked.
+/// The checker visits blocks in the order of the code, and takes a block none of whose predecessors comes before it for one in
+/// which no register has a known value. Functions with such blocks (irreducible loops, hot blocks reached only from cold ones)
+/// are not checked.
 ///
 /// # Panics
 /// When an operand does not get its value.

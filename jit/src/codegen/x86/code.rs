@@ -139,7 +139,8 @@ pub(super) enum AtomicUpdate {
     By(InstRow),
     /// The operand, if comparing the old value with it gives the condition; else the old value.
     Where(Cond),
-    /// As `Where`, but memory is not written if it keeps its value. For relaxed order: nothing else can be ordered by such a write.
+    /// As `Where`, but memory is not written if it keeps its value. For relaxed order: nothing else can be ordered by such a
+    /// write.
     OnlyWhere(Cond),
 }
 
@@ -320,8 +321,8 @@ pub(super) struct MachBlock {
     pub(super) cold: bool,
 }
 
-/// Dead-instruction elimination: removes instructions without effects whose results nothing uses, but for those in `kept`: selection
-/// has folded them into others.
+/// Dead-instruction elimination: removes instructions without effects whose results nothing uses, but for those in `kept`:
+/// selection has folded them into others.
 pub(super) fn remove_dead_instructions(blocks: &mut [MachBlock], order: &[usize], vregs: usize, kept: &[VReg]) {
     let mut uses = vec![0u32; vregs];
     for register in kept {
@@ -416,9 +417,9 @@ impl MachFunc {
 
     /// Gives the parameters of blocks the highest numbers if there are many.
     ///
-    /// In each block that a value is alive in, regalloc2 goes through the parameters of all blocks whose numbers are below that of
-    /// the value (`blockparam_ins`), unless a value in between had several live ranges. A value that is alive in thousands of loops
-    /// would make that quadratic.
+    /// In each block that a value is alive in, regalloc2 goes through the parameters of all blocks whose numbers are below that
+    /// of the value (`blockparam_ins`), unless a value in between had several live ranges. A value that is alive in thousands
+    /// of loops would make that quadratic.
     fn number_parameters_last(&mut self) {
         if self.params().1 < MANY_INCOMING {
             return;

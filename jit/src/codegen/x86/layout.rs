@@ -1,9 +1,10 @@
-//! The last step of emission: branch relaxation, which gives jumps over short distances their short forms, and the alignment of loops.
+//! The last step of emission: branch relaxation, which gives jumps over short distances their short forms, and the alignment of
+//! loops.
 //!
 //! Emission appends the bytes of instructions, and notes where blocks begin, where jumps belong, and where the source location
-//! changes. Places are final only here. The loops that contain no others begin where they take the fewest lines of the instruction
-//! cache: a short loop across two lines takes up to a third more time (Zen 4, shifting elements of an insertion sort: 1.3 and
-//! 1.6 ns).
+//! changes. Places are final only here. The loops that contain no others begin where they take the fewest lines of the
+//! instruction cache: a short loop across two lines takes up to a third more time (Zen 4, shifting elements of an insertion
+//! sort: 1.3 and 1.6 ns).
 //!
 //! All steps are linear in the code.
 

@@ -1,12 +1,12 @@
 //! Live-range splitting at loops: vectors that an innermost loop uses get registers of their own there.
 //!
-//! When a value does not find a register for its whole live range, regalloc2 splits the range, and keeps the value in memory after
-//! the last use of each part in the order of the code. In a loop that is before its end: the value is stored and loaded again in
-//! each iteration, although the registers would hold all values of the loop. The time from the store to the load is even longer than
-//! most loops' iterations.
+//! When a value does not find a register for its whole live range, regalloc2 splits the range, and keeps the value in memory
+//! after the last use of each part in the order of the code. In a loop that is before its end: the value is stored and loaded
+//! again in each iteration, although the registers would hold all values of the loop. The time from the store to the load is
+//! even longer than most loops' iterations.
 //!
-//! So where some part of a function needs more registers than there are, or has calls, and a loop does not, the vectors that the loop
-//! uses are copied before it, and it uses the copies.
+//! So where some part of a function needs more registers than there are, or has calls, and a loop does not, the vectors that
+//! the loop uses are copied before it, and it uses the copies.
 
 use regalloc2::{Block, Function, Operand, OperandKind, RegClass, VReg};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -112,7 +112,8 @@ fn innermost_loops(code: &MachFunc) -> Vec<InnermostLoop> {
     loops
 }
 
-/// The blocks from which a latch is reached without the header, and the header; `None` if the entry of the function is among them.
+/// The blocks from which a latch is reached without the header, and the header; `None` if the entry of the function is among
+/// them.
 fn natural_loop(code: &MachFunc, header: Block, latch: Block) -> Option<FxHashSet<Block>> {
     let mut blocks = FxHashSet::from_iter([header]);
     let mut work = vec![latch];

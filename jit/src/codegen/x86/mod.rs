@@ -169,8 +169,8 @@ impl X86Backend {
         lower.iter().map(|&level| Self::at(level)).collect()
     }
 
-    /// As [`Self::host`], with the single-pass register allocator for all functions and values in stack slots wherever possible, and
-    /// for a processor whose gathers and scatters are slow.
+    /// As [`Self::host`], with the single-pass register allocator for all functions and values in stack slots wherever
+    /// possible, and for a processor whose gathers and scatters are slow.
     pub(crate) fn single_pass() -> Result<Option<&'static X86Backend>, BuildError> {
         static HOST: OnceLock<X86Backend> = OnceLock::new();
         let cranelift = CraneliftBackend::host()?;

@@ -1,8 +1,8 @@
 //! Removes moves after register allocation that give a register or a stack slot what it contains already.
 //!
-//! The allocator splits a value that has no register all the time into parts, and where a part in a stack slot follows one in a register,
-//! it stores the register, also if the register has been loaded from that slot and neither has changed since. Loops that use such a value
-//! would load and store it in each iteration.
+//! The allocator splits a value that has no register all the time into parts, and where a part in a stack slot follows one in a
+//! register, it stores the register, also if the register has been loaded from that slot and neither has changed since. Loops
+//! that use such a value would load and store it in each iteration.
 //!
 //! ```text
 //! loop:  mov slot, r8         loop:  mov slot, r8
@@ -11,8 +11,8 @@
 //!        jb loop
 //! ```
 //!
-//! A forward data-flow analysis finds the registers and slots with equal content at each point: what all predecessors of a block agree
-//! on. Blocks that have not been visited agree with everything, so that loops keep what no iteration changes.
+//! A forward data-flow analysis finds the registers and slots with equal content at each point: what all predecessors of a
+//! block agree on. Blocks that have not been visited agree with everything, so that loops keep what no iteration changes.
 
 use regalloc2::{
     Allocation, Block, Edit, Function, Inst, InstPosition, OperandKind, Output, PReg, ProgPoint, SpillSlot,

@@ -3,12 +3,12 @@
 //! Calls are inlined ([`inline`]): kernels are then one function, which all later stages see as a whole. But where kernels call
 //! large functions from many places, their copies would take minutes and gigabytes to compile. Of a kernel that would exceed
 //! [`INLINE_LIMIT`] instructions, the large functions that it needs several times stay functions ([`graph`] chooses them), which
-//! are compiled once and called. Before that, functions are optimized on their own, callees first, so that a copy is small, and so
-//! that their sizes tell what they cost.
+//! are compiled once and called. Before that, functions are optimized on their own, callees first, so that a copy is small, and
+//! so that their sizes tell what they cost.
 //!
-//! A called function takes one operand, the address of a *record* in private memory, and returns nothing ([`record`]). What it asks
-//! of its work-item is passed to it ([`work_item`]); it has neither arguments nor barriers of its own. Kernels that call functions
-//! have one lane per pack.
+//! A called function takes one operand, the address of a *record* in private memory, and returns nothing ([`record`]). What it
+//! asks of its work-item is passed to it ([`work_item`]); it has neither arguments nor barriers of its own. Kernels that call
+//! functions have one lane per pack.
 
 mod graph;
 mod inline;
@@ -49,8 +49,8 @@ pub(crate) enum Effort {
 
 /// What [`run`] is to do.
 pub(crate) struct CallPolicy<'a> {
-    /// The most instructions of a kernel into which all functions are inlined; `None` for the usual number. With 0, every function
-    /// is called for which that is possible.
+    /// The most instructions of a kernel into which all functions are inlined; `None` for the usual number. With 0, every
+    /// function is called for which that is possible.
     pub(crate) limit: Option<usize>,
     /// Whether a kernel, given by its number, may call functions.
     pub(crate) may_call: &'a dyn Fn(usize) -> bool,

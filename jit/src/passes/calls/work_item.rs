@@ -1,7 +1,8 @@
-//! What a called function needs of the work-item that calls it: the values of queries are passed to it, behind its own parameters.
+//! What a called function needs of the work-item that calls it: the values of queries are passed to it, behind its own
+//! parameters.
 //!
-//! A called function has no work-item of its own: what a query gives is known where the kernel's loops over work-items are, and these
-//! do not reach into it. And its caller has one lane per pack, which alone decides whether any lane needs something.
+//! A called function has no work-item of its own: what a query gives is known where the kernel's loops over work-items are, and
+//! these do not reach into it. And its caller has one lane per pack, which alone decides whether any lane needs something.
 
 use clift_kir::ops::OpClass;
 use clift_kir::{Builder, Function, Imm, Opcode, Type, Value};

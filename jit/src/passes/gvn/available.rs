@@ -1,5 +1,5 @@
-//! What memory is known to contain at a point of a function: the values that loads gave and stores wrote, until something else may
-//! have been written there. Of a vector, what is known of its other elements remains where some of them are written
+//! What memory is known to contain at a point of a function: the values that loads gave and stores wrote, until something else
+//! may have been written there. Of a vector, what is known of its other elements remains where some of them are written
 //! (`p[i].x = 0`), and a load may consist of elements that are known one by one.
 //!
 //! Knowledge goes from block to block: where paths meet, what all of them know remains; in a loop, what no iteration changes.

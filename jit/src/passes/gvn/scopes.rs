@@ -1,5 +1,5 @@
-//! Facts that hold in subtrees of the dominator tree, such as that a value has been computed, found in logarithmic time: a fact may
-//! hold in thousands of disjoint subtrees, such as the cold blocks of checks.
+//! Facts that hold in subtrees of the dominator tree, such as that a value has been computed, found in logarithmic time: a fact
+//! may hold in thousands of disjoint subtrees, such as the cold blocks of checks.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Comparisons of integers that are 0 or 1: C has no Booleans, so a front end extends them, stores them as bytes, and compares them.
+//! Comparisons of integers that are 0 or 1: C has no Booleans, so a front end extends them, stores them as bytes, and compares
+//! them.
 
 use clift_kir::{Builder, IntCond, Opcode, Value};
 

@@ -76,7 +76,8 @@ pub(super) fn rules(b: &mut Builder<'_>, op: ConvertOp, data: &InstData, ty: Typ
     }
 }
 
-/// The low bits of a value, as many as `kept` has, as a value of type `ty`: `zext(itrunc x)` is `x & mask`, without the narrow vector.
+/// The low bits of a value, as many as `kept` has, as a value of type `ty`: `zext(itrunc x)` is `x & mask`, without the narrow
+/// vector.
 fn low_bits(b: &mut Builder<'_>, source: Value, kept: Elem, ty: Type) -> Value {
     let (from, mask) = (b.ty(source), kept.mask());
     if from.elem.bits() > ty.elem.bits() {

@@ -1,7 +1,7 @@
 //! Divisions of extended values.
 //!
-//! Mixing `int` with `long` constants or `ulong` indices gives divisions of 64 bits, which take several times as long, of numbers that have
-//! 32 bits.
+//! Mixing `int` with `long` constants or `ulong` indices gives divisions of 64 bits, which take several times as long, of
+//! numbers that have 32 bits.
 
 use clift_kir::{Builder, Elem, Opcode, Type, Value};
 

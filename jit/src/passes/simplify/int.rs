@@ -146,8 +146,8 @@ fn complement(b: &Builder<'_>, x: Value, y: Value) -> bool {
     rest(x, y) || rest(y, x)
 }
 
-/// A number as the sum of its parts: a difference and what was subtracted, a quotient times a constant and the remainder (both are 0
-/// for the divisor 0).
+/// A number as the sum of its parts: a difference and what was subtracted, a quotient times a constant and the remainder (both
+/// are 0 for the divisor 0).
 fn sum_of_parts(b: &Builder<'_>, x: Value, y: Value) -> Option<Value> {
     for (part, rest) in [(x, y), (y, x)] {
         if let Some(difference) = defined_by(b, rest, Opcode::Isub)
@@ -237,8 +237,8 @@ fn shift_of_shift(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type)
     Some(if total >= width { splat(b, ty, 0) } else { shift(b, op, base, total, ty) })
 }
 
-/// A left shift followed by an arithmetic right shift is a sign extension of the bits in between. If more is to be done than that,
-/// vectors are left as they are: shifts are cheaper than moving lanes.
+/// A left shift followed by an arithmetic right shift is a sign extension of the bits in between. If more is to be done than
+/// that, vectors are left as they are: shifts are cheaper than moving lanes.
 fn shift_back(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
     if op != Opcode::Ashr {
         return None;
@@ -345,8 +345,8 @@ fn compare_extended(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value, ty: 
     Some(splat(b, ty, u64::from(holds)))
 }
 
-/// Whether an integer is the address of a variable, which is not null. Functions that take an optional table test its address, and
-/// are inlined into kernels that pass one.
+/// Whether an integer is the address of a variable, which is not null. Functions that take an optional table test its address,
+/// and are inlined into kernels that pass one.
 fn is_variables_address(b: &Builder<'_>, x: Value) -> bool {
     let mut pointer = defined_by(b, x, Opcode::PtrToInt).map(|conversion| conversion.args[0]);
     while let Some(cast) = pointer.and_then(|pointer| defined_by(b, pointer, Opcode::SpaceCast)) {

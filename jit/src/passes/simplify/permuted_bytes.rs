@@ -6,8 +6,8 @@
 //! as_uint(as_uchar4(x).wzyx)      rotl x, 8 & 0x00ff00ff | rotl x, 24 & 0xff00ff00
 //! ```
 //!
-//! Parts that move by one distance are rotated together, so the numbers of rotations and masks are that of the distances. In packs the
-//! components of a vector are vectors of their own, which had to be taken apart and put together again.
+//! Parts that move by one distance are rotated together, so the numbers of rotations and masks are that of the distances. In
+//! packs the components of a vector are vectors of their own, which had to be taken apart and put together again.
 
 use clift_kir::{Builder, Imm, InstData, Opcode, Type, Value};
 use smallvec::SmallVec;

@@ -211,8 +211,8 @@ pub(super) fn int_dot(cx: &mut FuncCx<'_>, inst: &Inst, op: DotInst) -> Result<(
     cx.set(inst, value)
 }
 
-/// The dot product of two integer vectors of one type as a scalar integer, added to an accumulator with saturation if there is one.
-/// Each vector is given with its signedness; the second may be signed only if the first is.
+/// The dot product of two integer vectors of one type as a scalar integer, added to an accumulator with saturation if there is
+/// one. Each vector is given with its signedness; the second may be signed only if the first is.
 pub(in crate::spirv) fn dot(
     cx: &mut FuncCx<'_>,
     (a, signed_a): (Value, bool),

@@ -1,7 +1,7 @@
 //! Built-in variables: work-item queries that SPIR-V models as variables.
 //!
-//! A pointer to a built-in variable is tracked as variable and place ([`BuiltInPointer`]) through casts and access chains, so that a load
-//! becomes the query. Only if its address is used otherwise, a copy in private memory replaces the variable.
+//! A pointer to a built-in variable is tracked as variable and place ([`BuiltInPointer`]) through casts and access chains, so
+//! that a load becomes the query. Only if its address is used otherwise, a copy in private memory replaces the variable.
 
 use clift_kir::{Elem, Opcode, Space, Type, Value};
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
@@ -101,8 +101,8 @@ fn numbered(
     Ok((fits && matches!(input.at, BuiltInPlace::Bytes(0))).then_some(BuiltInPlace::Component(number)))
 }
 
-/// A component of a built-in variable that was loaded as a whole. The index may be out of range: the SPIR-V-LLVM translator writes
-/// `get_global_size(n)` this way for any `n`.
+/// A component of a built-in variable that was loaded as a whole. The index may be out of range: the SPIR-V-LLVM translator
+/// writes `get_global_size(n)` this way for any `n`.
 pub(super) fn component_of_loaded(
     cx: &mut FuncCx<'_>,
     vector: u32,

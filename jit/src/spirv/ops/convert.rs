@@ -48,7 +48,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ConvertInst) -> Result
         }
         ConvertInst::ConvertSToF | ConvertInst::ConvertUToF => {
             classes(source.is_int(), to.is_float())?;
-            // The back end's `sitofp` has no rounding mode: an instruction that has one is a call of `convert_float_rte` or its kin.
+            // The back end's `sitofp` has no rounding mode: an instruction that has one is a call of `convert_float_rte` or its
+            // kin.
             if op == ConvertInst::ConvertSToF
                 && decorations.rounding.is_none()
                 && let Some(condition) = llvm_backend::signed_bit(cx, inst)?

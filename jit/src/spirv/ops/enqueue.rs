@@ -12,7 +12,8 @@ use crate::spirv::words::{Inst, InstError};
 /// Bytes of an event in memory.
 const EVENT_BYTES: u32 = 8;
 
-/// The operand that is the function of a block, for instructions that have one. Its captures, and their size and alignment follow.
+/// The operand that is the function of a block, for instructions that have one. Its captures, and their size and alignment
+/// follow.
 pub(in crate::spirv) fn invoked(op: Op) -> Option<usize> {
     let Some(Class::EnqueueInst(op)) = Class::of(op) else { return None };
     match op {

@@ -1,4 +1,5 @@
-//! Images: accesses become `image_read` and `image_write`, which are expanded for a format later; queries load from the descriptor.
+//! Images: accesses become `image_read` and `image_write`, which are expanded for a format later; queries load from the
+//! descriptor.
 
 use std::mem::offset_of;
 
@@ -59,7 +60,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: ImageInst) -> Result<(
             let image = cx.value(inst.id(0)?)?;
             let is_order = op == ImageInst::ImageQueryOrder;
             let value = format_part(cx, image, if is_order { FormatPart::Order } else { FormatPart::DataType });
-            // SPIR-V's enumerants begin with 0, OpenCL C's with `CL_R` and `CL_SNORM_INT8`. LLVM's back end expects OpenCL C's values.
+            // SPIR-V's enumerants begin with 0, OpenCL C's with `CL_R` and `CL_SNORM_INT8`. LLVM's back end expects OpenCL C's
+            // values.
             let counted = cx.unit.module.generator != llvm_backend::GENERATOR;
             let first = if is_order { CL_R } else { CL_SNORM_INT8 };
             let first = cx.b.iconst(Type::I32, if counted { first.into() } else { 0 });

@@ -1,8 +1,8 @@
 //! Reads and writes of blocks (`SPV_INTEL_subgroups`): each work-item of a sub-group accesses elements at the distance of the
 //! sub-group's size, or in consecutive rows of an image.
 //!
-//! Pointers and coordinates are the same for the whole sub-group. They are taken from its first work-item, so that all lanes' elements
-//! are one vector in memory.
+//! Pointers and coordinates are the same for the whole sub-group. They are taken from its first work-item, so that all lanes'
+//! elements are one vector in memory.
 
 use std::mem::offset_of;
 
@@ -92,8 +92,8 @@ fn lane_and_size(cx: &mut FuncCx<'_>) -> (Value, Value) {
     (own, size)
 }
 
-/// Consecutive rows of an image, of which each work-item of a sub-group accesses one element. All numbers have 64 bits, where sums of
-/// coordinates do not overflow.
+/// Consecutive rows of an image, of which each work-item of a sub-group accesses one element. All numbers have 64 bits, where
+/// sums of coordinates do not overflow.
 struct ImageRows {
     /// What a work-item accesses; a component for each row.
     ty: Type,

@@ -104,9 +104,9 @@ fn compare(cx: &mut FuncCx<'_>, inst: &Inst, cond: IntCond) -> Result<Value, Ins
     Ok(cx.b.icmp(cond, a, b))
 }
 
-/// `x < y` for the comparison `x / y == 0` of unsigned integers, and `x >= y` for `x / y != 0`. For a divisor of zero the module's
-/// comparison has no specified result; this one is what LLVM's compilers give, on which programs rely. (In the kernel IR such a quotient
-/// is 0, so that no later pass may do this.)
+/// `x < y` for the comparison `x / y == 0` of unsigned integers, and `x >= y` for `x / y != 0`. For a divisor of zero the
+/// module's comparison has no specified result; this one is what LLVM's compilers give, on which programs rely. (In the kernel
+/// IR such a quotient is 0, so that no later pass may do this.)
 fn of_quotient(cx: &FuncCx<'_>, cond: IntCond, a: Value, b: Value) -> Option<(IntCond, Value, Value)> {
     let dfg = &cx.b.func.dfg;
     let (quotient, cond) = match cond {

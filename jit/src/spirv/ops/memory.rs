@@ -117,8 +117,8 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: MemoryInst) -> Result<
     }
 }
 
-/// The contents of a variable are undefined from here on. What concerns a part of a variable is ignored; a variable that is too small
-/// gets the size that is stated ([`llvm_backend`]).
+/// The contents of a variable are undefined from here on. What concerns a part of a variable is ignored; a variable that is too
+/// small gets the size that is stated ([`llvm_backend`]).
 fn lifetime_start(cx: &mut FuncCx<'_>, inst: &Inst) -> Result<(), InstError> {
     let (pointer, size) = (cx.pointer(inst.id(0)?)?, u64::from(inst.literal(1)?));
     let Some(def) = cx.b.func.dfg.def_inst(pointer) else { return Ok(()) };
@@ -198,8 +198,8 @@ fn access(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Resu
     Ok((access, used))
 }
 
-/// The memory operands of a copy. If there are two, the first are about the target and the second about the source: what holds for both is
-/// returned.
+/// The memory operands of a copy. If there are two, the first are about the target and the second about the source: what holds
+/// for both is returned.
 fn access_of_both(cx: &FuncCx<'_>, inst: &Inst, operand: usize, ty: Option<u32>) -> Result<MemAccess, InstError> {
     let (target, used) = access(cx, inst, operand, ty)?;
     if used == 0 || inst.dr.operands.len() <= operand + used {
@@ -330,9 +330,9 @@ fn access_chain(cx: &mut FuncCx<'_>, inst: &Inst, over_objects: bool) -> Result<
 /// Tool number of the SPIR-V-LLVM translator.
 pub(crate) const TRANSLATOR: u32 = 6;
 
-/// Whether an access chain in a constant adds bytes to a variable's address, whatever the variable's type is. LLVM's back end writes
-/// `InBoundsPtrAccessChain %variable %zero %bytes`, the SPIR-V-LLVM translator of LLVM 22 `UntypedPtrAccessChainKHR %type
-/// %variable %bytes`, and that of LLVM 19 `PtrAccessChain %variable %bytes` with a result that points to bytes.
+/// Whether an access chain in a constant adds bytes to a variable's address, whatever the variable's type is. LLVM's back end
+/// writes `InBoundsPtrAccessChain %variable %zero %bytes`, the SPIR-V-LLVM translator of LLVM 22 `UntypedPtrAccessChainKHR
+/// %type %variable %bytes`, and that of LLVM 19 `PtrAccessChain %variable %bytes` with a result that points to bytes.
 fn is_byte_offset(cx: &FuncCx<'_>, inst: &Inst) -> bool {
     let generator = cx.unit.module.generator;
     if !inst.spec_op {

@@ -31,7 +31,8 @@ pub(crate) type Assumed = FxHashMap<Inst, u8>;
 /// How many alternatives there are besides the usual one.
 pub(crate) const MAX_ALTERNATIVES: u8 = 4;
 
-/// The alternative in which comparisons may differ between the lanes of a pack, because it touches a border; all else is as usual.
+/// The alternative in which comparisons may differ between the lanes of a pack, because it touches a border; all else is as
+/// usual.
 pub(crate) const BORDERS: u8 = MAX_ALTERNATIVES + 1;
 
 /// The alternative in which selects, minima and maxima give their uniform operand in all lanes; all else is as usual.
@@ -55,8 +56,8 @@ pub(crate) type Tests = SmallVec<[Test; 3]>;
 pub(crate) enum Test {
     /// A comparison.
     Check(Check),
-    /// The comparison of a value with a uniform bound has the same result in all lanes: the bound is not among their values, of which
-    /// the last lane's is larger by `reach` than the first one's.
+    /// The comparison of a value with a uniform bound has the same result in all lanes: the bound is not among their values, of
+    /// which the last lane's is larger by `reach` than the first one's.
     SameComparison { cond: IntCond, value: Value, reach: i64, bound: Value },
     /// A condition, the same in all lanes, is true or false.
     Is { condition: Value, is: bool },
@@ -87,8 +88,8 @@ impl Test {
                 b.icmp(check.cond, value, bound)
             }
             Test::SameComparison { cond, value, reach, bound } => {
-                // The results differ if the bound is among the lanes' values, which do not wrap: above the least one, or equal to it
-                // if `<=` and `>` tell the two apart.
+                // The results differ if the bound is among the lanes' values, which do not wrap: above the least one, or equal
+                // to it if `<=` and `>` tell the two apart.
                 let (value, bound) = (first(b, value), first(b, bound));
                 let excludes_least = match cond {
                     IntCond::Slt | IntCond::Sge | IntCond::Ult | IntCond::Uge => -1,

@@ -6,8 +6,8 @@
 //!
 //! Some loops look like that but make progress by themselves:
 //!
-//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. If it fails, another work-item has succeeded; likewise
-//!   `while ((x = atomic_xchg(p, atomic_xchg(p, 0) + x)) != 0)`;
+//! - retries: `do old = *p; while (atomic_cmpxchg(p, old, f(old)) != old)`. If it fails, another work-item has succeeded;
+//!   likewise `while ((x = atomic_xchg(p, atomic_xchg(p, 0) + x)) != 0)`;
 //! - `while ((i = atomic_inc(p)) < n)`: the loop's own additions lead out of it;
 //! - `for (i = 0; i < *n; i++)` where `*n` is volatile;
 //! - searches through memory in one direction.
@@ -30,12 +30,13 @@ use crate::spmd::transform::normalize::NormalForm;
 pub(crate) enum Waiting {
     /// It reads one location until another work-item has written to it.
     Surely,
-    /// It reads several locations. Usually it finds what it looks for, as in a hash table; it waits if others have to write it first.
+    /// It reads several locations. Usually it finds what it looks for, as in a hash table; it waits if others have to write it
+    /// first.
     Perhaps,
 }
 
-/// The loops in which a work-item may wait for others of its work-group, or may keep them from something that others can see, with
-/// their latches.
+/// The loops in which a work-item may wait for others of its work-group, or may keep them from something that others can see,
+/// with their latches.
 pub(crate) fn waiting_loops(
     normal: &NormalForm,
     required_local_size: Option<[u64; 3]>,

@@ -5,9 +5,10 @@
 //! do. OpenCL does not guarantee forward progress between work-items (OpenCL C 3.0, 3.2.1), but programs rely on it and other
 //! implementations provide it. So a kernel with such a loop has one lane per pack. The analysis looks for a loop
 //!
-//! 1. with an exit that depends on a read of shared memory, by an atomic or volatile access at an address that stays the same, or by a
-//!    plain access in a loop with a fence ([`super::polling`]). A loop that ends after a number of iterations in any case, and does
-//!    work in them, such as a search that another work-item's success ends early, does not wait, unless it tries to acquire something;
+//! 1. with an exit that depends on a read of shared memory, by an atomic or volatile access at an address that stays the same,
+//!    or by a plain access in a loop with a fence ([`super::polling`]). A loop that ends after a number of iterations in any
+//!    case, and does work in them, such as a search that another work-item's success ends early, does not wait, unless it tries
+//!    to acquire something;
 //! 2. in which a lane can be while other lanes of the pack are elsewhere: after the loop, or on another path of a branch;
 //! 3. whose memory these other lanes may write before they reach a barrier, where they wait for the lane in any case.
 

@@ -1,10 +1,10 @@
-//! Guards against work-items that have nothing to do, as in `if (get_global_id(0) < n)`, and before loops without iterations: nearly
-//! all work-items pass them.
+//! Guards against work-items that have nothing to do, as in `if (get_global_id(0) < n)`, and before loops without iterations:
+//! nearly all work-items pass them.
 //!
-//! A guard of a kernel compares a global id, or what has been computed from it by additions, multiplications and conversions, with
-//! something that all lanes share, outside of loops; one of its targets is where its paths meet. Comparisons of local ids are not
-//! guards: in each step of a reduction, half of the work-items are left. A guard of a loop branches to where the loop begins, and
-//! around it.
+//! A guard of a kernel compares a global id, or what has been computed from it by additions, multiplications and conversions,
+//! with something that all lanes share, outside of loops; one of its targets is where its paths meet. Comparisons of local ids
+//! are not guards: in each step of a reduction, half of the work-items are left. A guard of a loop branches to where the loop
+//! begins, and around it.
 
 use clift_kir::analysis::DomTree;
 use clift_kir::ops::QueryOp;

@@ -41,8 +41,8 @@ fn estimate_of(model: &PressureModel) -> u32 {
     bodies.values().map(|blocks| model.max_pressure_of(blocks, &liveness)).max().unwrap_or(0)
 }
 
-/// The most registers at any instruction of a block, if each value takes `registers` from its definition to its last use; uses that
-/// `needs_register` does not accept take none.
+/// The most registers at any instruction of a block, if each value takes `registers` from its definition to its last use; uses
+/// that `needs_register` does not accept take none.
 pub(super) fn most_in_block(
     func: &Function,
     cfg: &Cfg,

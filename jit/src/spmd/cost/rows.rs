@@ -28,9 +28,9 @@ const MAX_DEPTH: u32 = 4;
 const SCALAR: f64 = 0.4;
 /// A load or store: there are as many ports for them as for arithmetic, and operands in memory take none of the others.
 const ACCESS: f64 = 1.0;
-/// A barrier: the loops over packs around what follows, and what they load again. Chosen: a stencil in tiles of 16 by 16 elements of
-/// local memory takes 0.8 times as long in four rows, although these share few loads. Kernels with scattered accesses wait for
-/// these: transposing in tiles takes 1.2 times as long.
+/// A barrier: the loops over packs around what follows, and what they load again. Chosen: a stencil in tiles of 16 by 16
+/// elements of local memory takes 0.8 times as long in four rows, although these share few loads. Kernels with scattered
+/// accesses wait for these: transposing in tiles takes 1.2 times as long.
 const BARRIER: f64 = 8.0;
 /// Registers that values leave free.
 const SPARE: u32 = 2;

@@ -42,8 +42,8 @@ pub(crate) struct Costs {
     pub(crate) scattered: f64,
     /// Instructions of the pack for scattered accesses, each counted once, however often it is executed.
     pub(crate) scattered_insts: f64,
-    /// What it takes in addition outside of cold blocks that scattered accesses of memory take a cache line for each lane. Whether
-    /// they do depends on strides that are not known, so it only decides between forms of a kernel.
+    /// What it takes in addition outside of cold blocks that scattered accesses of memory take a cache line for each lane.
+    /// Whether they do depends on strides that are not known, so it only decides between forms of a kernel.
     pub(crate) lines: f64,
     /// Whether values from memory that differ between lanes decide how many iterations a loop has.
     pub(crate) data_decides: bool,
@@ -63,11 +63,12 @@ const ROW_BITS: u32 = 128;
 const LONGEST: f64 = 1.3;
 /// The same where memory decides, as the lengths of a sparse matrix's rows.
 const LONGEST_OF_DATA: f64 = 2.0;
-/// The same where each work-item has a number of iterations of its own in memory, as the rows of sparse matrices and the neighbours in
-/// graphs, for each term of the harmonic series: of exponentially distributed lengths, the longest of n is the mean times the sum
-/// of n terms, and those of graphs are less alike.
+/// The same where each work-item has a number of iterations of its own in memory, as the rows of sparse matrices and the
+/// neighbours in graphs, for each term of the harmonic series: of exponentially distributed lengths, the longest of n is the
+/// mean times the sum of n terms, and those of graphs are less alike.
 const LONGEST_OF_ROWS: f64 = 1.3;
-/// The share of branches on which the lanes of a pack agree, as neighbouring pixels do; at the others each lane decides for itself.
+/// The share of branches on which the lanes of a pack agree, as neighbouring pixels do; at the others each lane decides for
+/// itself.
 const COHERENT: f64 = 0.5;
 /// The share of packs for which a versioned piece's assumption fails, per lane: those at the border of a row of some hundred
 /// elements.
@@ -82,7 +83,8 @@ pub(crate) fn estimate(normal: &NormalForm, divergence: &Divergence, lanes: u32,
     estimate_long(normal, divergence, lanes, machine, &FxHashSet::default())
 }
 
-/// As [`estimate`], where the loops with the headers `long` have many iterations, of which the kernel may execute several at once.
+/// As [`estimate`], where the loops with the headers `long` have many iterations, of which the kernel may execute several at
+/// once.
 pub(crate) fn estimate_long(
     normal: &NormalForm,
     divergence: &Divergence,
@@ -668,8 +670,8 @@ impl ThroughputModel<'_> {
             {
                 return (1.0, 3.0 * f64::from(pieces) * self.registers(ty.elem));
             }
-            // Vectors of 128 bits and more of active lanes are loaded whole, and transposed, or stored, if scalars compute their addresses.
-            // Others are loaded in pieces of 64 bits.
+            // Vectors of 128 bits and more of active lanes are loaded whole, and transposed, or stored, if scalars compute
+            // their addresses. Others are loaded in pieces of 64 bits.
             let is_affine = matches!(self.divergence.shape(pointer), Shape::Affine { .. });
             let fits = f64::from(ty.lanes()) <= self.lanes;
             let is_row = has_row_length(ty.bits()) && ty.elem.bits() >= 32 && fits && !masked;

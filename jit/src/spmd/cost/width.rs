@@ -1,11 +1,11 @@
 //! Chooses the number of lanes of a pack.
 //!
 //! A pack is a sub-group, so the sub-group queries report this number as well. Programs that use sub-groups are written for
-//! those of other processors, which have eight work-items at least, most often 32: they keep a table in the values of a sub-group, and
-//! read past its end if there are fewer, or reduce a work-group of 32 work-items as one sub-group. So such kernels have 32 lanes
-//! on machines with long registers, and [`LEAST_SUB_GROUP`] at least on others, whatever these cost, unless they must have one.
-//! Those that only ask for the number, and exchange values through local memory, have the usual lanes: sub-groups of more work-items
-//! than there is work for are mostly idle.
+//! those of other processors, which have eight work-items at least, most often 32: they keep a table in the values of a
+//! sub-group, and read past its end if there are fewer, or reduce a work-group of 32 work-items as one sub-group. So such
+//! kernels have 32 lanes on machines with long registers, and [`LEAST_SUB_GROUP`] at least on others, whatever these cost,
+//! unless they must have one. Those that only ask for the number, and exchange values through local memory, have the usual
+//! lanes: sub-groups of more work-items than there is work for are mostly idle.
 
 use std::rc::Rc;
 
@@ -222,7 +222,8 @@ impl Width {
             RowLengths::Long => true,
         };
         let narrow_ops = chosen.computes_narrow_elements();
-        // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does not matter.
+        // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does
+        // not matter.
         let fits = fitting_lanes(&normal, u32::from(waits)).is_none_or(|fitting| 2 * lanes <= fitting);
         let tried = rows && lanes < MAX_LANES && fits && !adapts && chosen.insts() <= MAX_INSTS_DOUBLED;
         let doubled = tried.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
@@ -361,8 +362,8 @@ impl<'a> WidthCandidate<'a> {
         any
     }
 
-    /// Whether most of what differs between lanes is computed with narrow elements: one for each lane of the usual pack fills part of
-    /// a register.
+    /// Whether most of what differs between lanes is computed with narrow elements: one for each lane of the usual pack fills
+    /// part of a register.
     fn computes_narrow_elements(&self) -> bool {
         let normal = self.whole();
         let (func, divergence) = (&normal.func, self.divergence());
@@ -394,7 +395,8 @@ impl<'a> WidthCandidate<'a> {
         let single = normalize::run(&single)?.with_several(several);
         let mut long: FxHashSet<Block> =
             single.several.values().chain(self.whole().several.values()).map(|several| several.rest).collect();
-        // Loops beside those of which several iterations are executed at once are as long: that says nothing of how often they run.
+        // Loops beside those of which several iterations are executed at once are as long: that says nothing of how often they
+        // run.
         if !long.is_empty() {
             long.extend(innermost_of_unknown_length(&single));
         }
@@ -458,8 +460,8 @@ impl Width {
 
 /// How much faster the other form of a kernel must be.
 const OTHER_WORTHWHILE: f64 = 0.7;
-/// The part of the scattered accesses that the other form may keep. What else speaks for it, such as tests that move out of a loop,
-/// is worth less than the lines that neighbours along x mostly share, also where strides are not known.
+/// The part of the scattered accesses that the other form may keep. What else speaks for it, such as tests that move out of a
+/// loop, is worth less than the lines that neighbours along x mostly share, also where strides are not known.
 const OTHER_SCATTERED: f64 = 0.5;
 
 /// The lanes of the other form of a kernel with these costs, if it takes much less time because fewer of its accesses are
@@ -562,8 +564,8 @@ impl<'a> Waits<'a> {
         how(self.normal.func.dfg.inst(inst).op) == How::PerLane
     }
 
-    /// Whether there are recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without loops
-    /// overlap by themselves, if they are short.
+    /// Whether there are recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without
+    /// loops overlap by themselves, if they are short.
     fn in_loops(&self) -> bool {
         let NormalForm { func, cfg, loops, .. } = self.normal;
         let in_loops = cfg.rpo().iter().filter(|&&block| loops.depth(block) > 0);
@@ -575,8 +577,8 @@ impl<'a> Waits<'a> {
                 <= self.machine.registers
     }
 
-    /// Whether there are long chains of operations, and the values of twice as many lanes fit [`CHAIN_REGISTERS`]. Kernels of several
-    /// dimensions are launched in shorter rows.
+    /// Whether there are long chains of operations, and the values of twice as many lanes fit [`CHAIN_REGISTERS`]. Kernels of
+    /// several dimensions are launched in shorter rows.
     fn in_chains(&self) -> bool {
         let NormalForm { func, cfg, .. } = self.normal;
         let mut insts = cfg.rpo().iter().flat_map(|&block| func.layout.insts(block));
@@ -600,9 +602,9 @@ const NARROW_BITS: u32 = 16;
 const NARROW_SHARE: f64 = 3.0;
 /// How much less than proportionally the costs must grow with twice the lanes if only narrow values speak for them.
 const NARROW_WORTHWHILE: f64 = 0.8;
-/// The same if nothing but what the lanes of a pack share speaks for them. Measured: of 71 kernels of one and two dimensions with such
-/// estimates, 18 took less than 0.9 and four more than 1.1 times as long with twice the lanes, on average 0.93; with estimates of 0.7
-/// to 0.8, 49 took 1.08 times as long, and eight small ones of three dimensions 1.06 times.
+/// The same if nothing but what the lanes of a pack share speaks for them. Measured: of 71 kernels of one and two dimensions
+/// with such estimates, 18 took less than 0.9 and four more than 1.1 times as long with twice the lanes, on average 0.93; with
+/// estimates of 0.7 to 0.8, 49 took 1.08 times as long, and eight small ones of three dimensions 1.06 times.
 const SHARED_WORTHWHILE: f64 = 0.7;
 /// The highest dimension of kernels over planes.
 const PLANE: u8 = 1;
@@ -623,13 +625,14 @@ const WORTHWHILE: f64 = 0.85;
 /// Packs with this part of the speed of one lane, by the estimate, may be faster: it knows neither how often branches are taken
 /// nor how alike neighbours are.
 const CLOSE: f64 = 0.25;
-/// Packs estimated to be less than this many times as fast as one lane may be slower, for the same reasons. (Zen 4, grid searches and
-/// hashes of words of different lengths: estimates of 0.9 to 1.7 where packs had a quarter to the same of the speed of one lane.)
+/// Packs estimated to be less than this many times as fast as one lane may be slower, for the same reasons. (Zen 4, grid
+/// searches and hashes of words of different lengths: estimates of 0.9 to 1.7 where packs had a quarter to the same of the
+/// speed of one lane.)
 const CLOSE_ABOVE: f64 = 2.0;
-/// As [`CLOSE_ABOVE`], where values from memory decide how many iterations a work-item has: a pack executes those of its longest lane,
-/// which the values of hash tables and lists make many times as many as the average. Also where a pack mostly accesses scattered
-/// elements, which take as long as its caches and masks let them. (Emerald Rapids, searches of rows, medians of private arrays and
-/// butterflies: estimates of 3.3 to 4.9 where packs had 0.5 to 0.9 of the speed of one lane.)
+/// As [`CLOSE_ABOVE`], where values from memory decide how many iterations a work-item has: a pack executes those of its
+/// longest lane, which the values of hash tables and lists make many times as many as the average. Also where a pack mostly
+/// accesses scattered elements, which take as long as its caches and masks let them. (Emerald Rapids, searches of rows, medians
+/// of private arrays and butterflies: estimates of 3.3 to 4.9 where packs had 0.5 to 0.9 of the speed of one lane.)
 const CLOSE_ABOVE_OF_DATA: f64 = 5.0;
 /// The part of a pack's time that scattered accesses take if it is mostly these.
 const MOSTLY_SCATTERED: f64 = 0.5;

@@ -1,9 +1,9 @@
-//! What a work-item computes and accesses, estimated from its code: for traces, which compare kernels with what the machine can do.
-//! Nothing here affects code, and nothing is counted unless there is a trace.
+//! What a work-item computes and accesses, estimated from its code: for traces, which compare kernels with what the machine can
+//! do. Nothing here affects code, and nothing is counted unless there is a trace.
 //!
-//! A loop with a constant trip count is counted so often. If a loop ends when its counter reaches a kernel argument, each launch knows
-//! its trip count. What is in other loops is counted for one iteration of each, and separately. Where control flow joins again,
-//! one of two paths is taken; cold blocks are not executed.
+//! A loop with a constant trip count is counted so often. If a loop ends when its counter reaches a kernel argument, each
+//! launch knows its trip count. What is in other loops is counted for one iteration of each, and separately. Where control flow
+//! joins again, one of two paths is taken; cold blocks are not executed.
 
 use std::ops::AddAssign;
 
@@ -150,7 +150,8 @@ fn trips_of(func: &Function, (cfg, dom, loops): (&Cfg, &DomTree, &LoopForest), i
         .map_or(Trips::Unknown, Trips::Argument)
 }
 
-/// The trip count of a loop that a block leaves when a counter reaches a value, if that or the counter's first value is an argument.
+/// The trip count of a loop that a block leaves when a counter reaches a value, if that or the counter's first value is an
+/// argument.
 fn trips_to_argument(
     func: &Function,
     cfg: &Cfg,

@@ -1,5 +1,5 @@
-//! Loops whose iterations become lanes: generated countable loops with counters of all kinds, accesses that depend on one another or do
-//! not, conditions, inner loops and reductions give what they give iteration by iteration.
+//! Loops whose iterations become lanes: generated countable loops with counters of all kinds, accesses that depend on one
+//! another or do not, conditions, inner loops and reductions give what they give iteration by iteration.
 
 use std::fmt::Write;
 

@@ -49,8 +49,8 @@ fn of_some_lanes() {
     );
 }
 
-/// A kernel that reads and writes the fields of a record, one after the other, as a list says: for each access, whether it stores,
-/// the byte, and whether it has two bytes instead of four.
+/// A kernel that reads and writes the fields of a record, one after the other, as a list says: for each access, whether it
+/// stores, the byte, and whether it has two bytes instead of four.
 fn accesses(fields: u32, list: &[(bool, u32, bool)]) -> String {
     let mut body = format!(
         "\n    v10: ptr(global) = addr scale {} v6, v5\n    v11: i32 = const 3\n    v20: i32 = iadd v1, v11",

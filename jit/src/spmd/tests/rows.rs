@@ -1,4 +1,5 @@
-//! Several rows at once: what does not depend on the row is executed once, and results stay the same where rows take different paths.
+//! Several rows at once: what does not depend on the row is executed once, and results stay the same where rows take different
+//! paths.
 
 use clift_kir::{Function, Module, Opcode};
 
@@ -27,8 +28,8 @@ fn count(func: &Function, op: Opcode) -> usize {
     insts.filter(|&&inst| func.dfg.inst(inst).op == op).count()
 }
 
-/// A sum over eight words of the input, of which each row and each column takes some: `body` adds to `v30` what an iteration adds to
-/// the sum `v21`, of the words `v20`, `v20 + x` and `v20 + y`.
+/// A sum over eight words of the input, of which each row and each column takes some: `body` adds to `v30` what an iteration
+/// adds to the sum `v21`, of the words `v20`, `v20 + x` and `v20 + y`.
 fn sum(body: &str) -> Module {
     kernel(&format!(
         "

@@ -22,8 +22,8 @@ fn single_items(rng: &mut Rng, count: usize) -> Vec<Launch> {
     launches
 }
 
-/// A kernel with a `__local` array of four words in front of `body`, which follows the address of its own word of the output in `v3`
-/// and the group's id in `v1`.
+/// A kernel with a `__local` array of four words in front of `body`, which follows the address of its own word of the output in
+/// `v3` and the group's id in `v1`.
 fn kernel(body: &str) -> Module {
     let text = format!(
         r#"

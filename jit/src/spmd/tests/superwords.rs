@@ -1,5 +1,5 @@
-//! Superwords: generated kernels in which each work-item computes some neighbouring elements alike, or nearly so, in some order of
-//! their accesses; straight or in a loop. The code of one work-item with vectors gives what the kernel gives.
+//! Superwords: generated kernels in which each work-item computes some neighbouring elements alike, or nearly so, in some order
+//! of their accesses; straight or in a loop. The code of one work-item with vectors gives what the kernel gives.
 
 use clift_kir::interp::Geometry;
 use clift_kir::testing::samples::Rng;

@@ -600,8 +600,8 @@ fn is_close(module: &str) -> bool {
     }
 }
 
-/// Two sorted rows are merged, and the rest of the first one is copied: that several iterations of the copy can be executed at once
-/// does not make it longer than the merge.
+/// Two sorted rows are merged, and the rest of the first one is copied: that several iterations of the copy can be executed at
+/// once does not make it longer than the merge.
 #[test]
 fn loops_beside_vectorized_ones_are_as_long() {
     assert!(is_close(

@@ -1,7 +1,7 @@
-//! Kernels with one lane: vectors are made of neighbouring elements of one work-item, since there are no neighbouring work-items to
-//! fill the registers with. Iterations of loops become lanes first ([`super::loop_vectorizer`]). Other loops over rows execute
-//! several iterations at once ([`super::row_loops`]) if their operations become vectors ([`super::superwords`]) as a whole; others
-//! with few iterations are unrolled if that makes vectors of most of them.
+//! Kernels with one lane: vectors are made of neighbouring elements of one work-item, since there are no neighbouring
+//! work-items to fill the registers with. Iterations of loops become lanes first ([`super::loop_vectorizer`]). Other loops over
+//! rows execute several iterations at once ([`super::row_loops`]) if their operations become vectors ([`super::superwords`]) as
+//! a whole; others with few iterations are unrolled if that makes vectors of most of them.
 
 use clift_kir::{Block, Function, Loc, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,9 +1,9 @@
-//! Prepares a kernel for work-groups that are taken as one row: packs consist of work-items with consecutive local linear ids, and go
-//! beyond the ends of the rows along x.
+//! Prepares a kernel for work-groups that are taken as one row: packs consist of work-items with consecutive local linear ids,
+//! and go beyond the ends of the rows along x.
 //!
-//! Sub-groups have to be like this, because all sub-groups of a work-group but the last one have the same size. Ids are computed from
-//! the local linear id, which takes divisions and makes accesses scattered, so only launches have it whose rows are not whole packs,
-//! and only kernels that can observe sub-groups.
+//! Sub-groups have to be like this, because all sub-groups of a work-group but the last one have the same size. Ids are
+//! computed from the local linear id, which takes divisions and makes accesses scattered, so only launches have it whose rows
+//! are not whole packs, and only kernels that can observe sub-groups.
 //!
 //! Deliberately not here: the loop over the row ([`Packing::one_row`](crate::spmd::workgroup::Packing::one_row)).
 

@@ -10,9 +10,9 @@
 //! W = 4, granules of 4 bytes:   lane 0: 0 1 2 3   lane 1: 0 1 2 3   lane 2: 0 1 2 3   lane 3: 0 1 2 3   lane 0: 4 5 6 7   ...
 //! ```
 //!
-//! A variable with the same content in all lanes is *shared*: all stores are executed by all lanes, at indices and of values that they
-//! share. That is how work-groups of one work-item fill a table that was written for the local memory of larger ones. One copy serves
-//! the pack, which fits the cache where W copies would not.
+//! A variable with the same content in all lanes is *shared*: all stores are executed by all lanes, at indices and of values
+//! that they share. That is how work-groups of one work-item fill a table that was written for the local memory of larger ones.
+//! One copy serves the pack, which fits the cache where W copies would not.
 //!
 //! All other variables have one whole copy per lane, one after the other.
 
@@ -46,7 +46,8 @@ struct Into {
 }
 
 impl Interleaved {
-    /// Finds the interleaved and the shared variables of a function. `order` lists its blocks so that definitions come before uses.
+    /// Finds the interleaved and the shared variables of a function. `order` lists its blocks so that definitions come before
+    /// uses.
     pub(crate) fn new(func: &Function, order: &[Block], divergence: &Divergence) -> Interleaved {
         if func.slots.is_empty() {
             return Interleaved::default();

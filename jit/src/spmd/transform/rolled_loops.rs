@@ -1,9 +1,9 @@
-//! Loops of a kernel with one lane that are not unrolled, though they have few iterations: packs of the iterations are faster than
-//! the copies.
+//! Loops of a kernel with one lane that are not unrolled, though they have few iterations: packs of the iterations are faster
+//! than the copies.
 //!
-//! Copies fold what depends on the counter, and make values of private arrays; but they execute one by one, unless all of them are in
-//! one block and compute alike ([`super::superwords`]). So the kernel is taken to its canonical form both ways, and the model compares
-//! what [`super::one_lane`] makes of them.
+//! Copies fold what depends on the counter, and make values of private arrays; but they execute one by one, unless all of them
+//! are in one block and compute alike ([`super::superwords`]). So the kernel is taken to its canonical form both ways, and the
+//! model compares what [`super::one_lane`] makes of them.
 
 use clift_kir::{Block, Function};
 use rustc_hash::FxHashSet;

@@ -11,9 +11,9 @@
 //! row are a vector, which is accessed whole ([rows](crate::spmd::vectorize::widen)). The loop must be one block that lanes leave
 //! together, after a number of iterations that is known before.
 //!
-//! On machines with longer registers, a piece of a row is as long as one, at most as a cache line: lines of many rows whose distance
-//! is a power of two replace each other in the first-level cache before their other elements are used. What is left of such
-//! iterations is executed four at once.
+//! On machines with longer registers, a piece of a row is as long as one, at most as a cache line: lines of many rows whose
+//! distance is a power of two replace each other in the first-level cache before their other elements are used. What is left of
+//! such iterations is executed four at once.
 //!
 //! In the code of a single lane (see [`super::one_lane`]), more iterations are executed at once, and every access to neighbouring
 //! elements counts.
@@ -62,8 +62,8 @@ const MAX_TESTED_GROWTH: i64 = 1 << 20;
 /// How many definitions deep addresses are looked through.
 const MAX_DEPTH: u32 = 24;
 
-/// Executes several iterations of row loops at once in a kernel, for packs of `lanes` lanes in registers of so many bits. `None` if
-/// it has no such loops.
+/// Executes several iterations of row loops at once in a kernel, for packs of `lanes` lanes in registers of so many bits.
+/// `None` if it has no such loops.
 pub(crate) fn run(normal: &NormalForm, lanes: u32, register_bits: u32) -> Option<NormalForm> {
     if lanes == 1 {
         return None;
@@ -110,8 +110,9 @@ fn run_within(
 /// Loops of several iterations: the number of each, its block, and what it executes.
 type SeveralLoops = Vec<(usize, Block, Several)>;
 
-/// Executes several iterations at once of those loops of a kernel with one lane that store a row, or reduce one to an integer, and that
-/// `accepts` takes by their numbers. Returns the kernel, and the block of several iterations of each loop with its number.
+/// Executes several iterations at once of those loops of a kernel with one lane that store a row, or reduce one to an integer,
+/// and that `accepts` takes by their numbers. Returns the kernel, and the block of several iterations of each loop with its
+/// number.
 pub(crate) fn run_one_lane(
     normal: &NormalForm,
     finished: &FxHashSet<Block>,
@@ -349,8 +350,8 @@ impl Access {
         self.ty.bytes().into()
     }
 
-    /// Whether the two touch different memory in all iterations, whatever the addresses are, or the same element in one iteration,
-    /// `in_order` of which load and store are moved.
+    /// Whether the two touch different memory in all iterations, whatever the addresses are, or the same element in one
+    /// iteration, `in_order` of which load and store are moved.
     fn is_apart(&self, func: &Function, other: &Access, in_order: bool) -> bool {
         let space = |access: &Access| func.dfg.ty(access.pointer).elem.space().unwrap_or(Space::Generic);
         let classes = self.mem.alias != other.mem.alias && self.mem.alias != 0 && other.mem.alias != 0;
@@ -617,9 +618,9 @@ impl RowPlan {
         values.computed(func, value, &inside, &mut |func, copy| func.layout.append_inst(block, copy))
     }
 
-    /// Copies the iterations into a block. `values` has the parameters' values before them, and after them, except that reductions
-    /// keep theirs and change `accumulators`; `exit` becomes what the last one passes to the loop's exit. Returns the values that each
-    /// row's store has in the iterations.
+    /// Copies the iterations into a block. `values` has the parameters' values before them, and after them, except that
+    /// reductions keep theirs and change `accumulators`; `exit` becomes what the last one passes to the loop's exit. Returns
+    /// the values that each row's store has in the iterations.
     fn iterations(
         &self,
         func: &mut Function,

@@ -1,12 +1,12 @@
-//! Work-groups of one work-item: rewrites a kernel so that it no longer depends on which work-items form a group. Then the lanes of a
-//! pack may be the work-items of neighbouring groups.
+//! Work-groups of one work-item: rewrites a kernel so that it no longer depends on which work-items form a group. Then the
+//! lanes of a pack may be the work-items of neighbouring groups.
 //!
 //! In such a launch local ids are 0, local sizes are 1, and a group's id follows from its work-item's. Barriers wait for no
-//! other work-item, a collective operation combines one operand, and local memory belongs to one work-item: its variables become private ones,
-//! which later passes promote, and atomics on them become plain accesses.
+//! other work-item, a collective operation combines one operand, and local memory belongs to one work-item: its variables
+//! become private ones, which later passes promote, and atomics on them become plain accesses.
 //!
-//! A kernel that can observe sub-groups, that gets local memory by arguments, or that asks whether a pointer points to local memory
-//! while it has some, is left alone.
+//! A kernel that can observe sub-groups, that gets local memory by arguments, or that asks whether a pointer points to local
+//! memory while it has some, is left alone.
 //!
 //! Deliberately not here: packs of such groups, which are ordinary ones; a run of groups takes the place of a group
 //! ([`Packing::groups`](crate::spmd::workgroup::Packing::groups)).

@@ -12,11 +12,11 @@
 //! go behind the guard.
 //!
 //! Work-items beyond the border of an image compute nothing then, and packs of such work-items go around it all. Only guards that
-//! compare global ids with what lanes share are looked at: packs mostly agree on these, so that loads need no masks. Code with one
-//! lane gets some of this from the backends, which compute values where they are needed.
+//! compare global ids with what lanes share are looked at: packs mostly agree on these, so that loads need no masks. Code with
+//! one lane gets some of this from the backends, which compute values where they are needed.
 //!
-//! Deliberately not here: what lanes share, which is computed once for many packs where it is, and code in loops that the guard is
-//! outside of.
+//! Deliberately not here: what lanes share, which is computed once for many packs where it is, and code in loops that the guard
+//! is outside of.
 
 use clift_kir::analysis::{Cfg, DomTree, Users};
 use clift_kir::clone::Cloner;

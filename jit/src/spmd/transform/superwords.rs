@@ -5,10 +5,11 @@
 //! q[1] = p[1] & 15;                          the elements q[0] and q[1] = pair & (15, 15);
 //! ```
 //!
-//! The seeds are stores to neighbouring elements, and vectors made of scalars. From a seed, the operands are followed upwards: the
-//! same operations become a [`Node::Op`], loads of neighbouring elements a [`Node::Load`], and what differs is put together lane by
-//! lane. Loads from a stretch without gaps, in whatever order, are that vector shuffled; lanes that differ alternately, or the first
-//! half from the second one, are two vectors, joined. A seed is taken if its tree has far fewer operations than the scalars ([`WORTHWHILE`]).
+//! The seeds are stores to neighbouring elements, and vectors made of scalars. From a seed, the operands are followed upwards:
+//! the same operations become a [`Node::Op`], loads of neighbouring elements a [`Node::Load`], and what differs is put together
+//! lane by lane. Loads from a stretch without gaps, in whatever order, are that vector shuffled; lanes that differ alternately,
+//! or the first half from the second one, are two vectors, joined. A seed is taken if its tree has far fewer operations than
+//! the scalars ([`WORTHWHILE`]).
 //!
 //! Packs of several lanes do not need it: there, neighbouring work-items fill the registers.
 

@@ -1,12 +1,14 @@
-//! Transposed launches: rewrites a kernel so that dimension x of its launches and another one are exchanged. Lanes are then work-items
-//! that are neighbours along the other one.
+//! Transposed launches: rewrites a kernel so that dimension x of its launches and another one are exchanged. Lanes are then
+//! work-items that are neighbours along the other one.
 //!
 //! A program whose first dimension numbers rows of a matrix, `a[get_global_id(0) * n + get_global_id(1)]`, accesses memory with a
 //! large stride along x and contiguously along y. If it numbers the planes of a volume, with the index
-//! `(get_global_id(0) * n + get_global_id(1)) * n + get_global_id(2)`, neighbours along z access neighbouring elements. Work-items
-//! may be executed in any order, so the runtime exchanges the two dimensions of the launch, and each query asks for the other one.
+//! `(get_global_id(0) * n + get_global_id(1)) * n + get_global_id(2)`, neighbours along z access neighbouring elements.
+//! Work-items may be executed in any order, so the runtime exchanges the two dimensions of the launch, and each query asks for
+//! the other one.
 //!
-//! Not for kernels that can observe an order of the work-items of a group: those with sub-groups, linear ids or collective operations.
+//! Not for kernels that can observe an order of the work-items of a group: those with sub-groups, linear ids or collective
+//! operations.
 //!
 //! Deliberately not here: when a kernel gains ([`gains_from_transposition`](crate::spmd::gains_from_transposition)), and which
 //! launches are transposed ([`crate::specialize`]).

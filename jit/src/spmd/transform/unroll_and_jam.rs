@@ -1,4 +1,5 @@
-//! Unroll-and-jam of the loop over the rows of a work-group: the code of a pack becomes that of the packs of several rows at once.
+//! Unroll-and-jam of the loop over the rows of a work-group: the code of a pack becomes that of the packs of several rows at
+//! once.
 //!
 //! ```text
 //! for y in 0..16:                                 for y in 0, 2, ..14:
@@ -7,16 +8,16 @@
 //!                                                         sum0 += a[y][k] * row;  sum1 += a[y + 1][k] * row
 //! ```
 //!
-//! What does not depend on the row is computed and loaded once: the operands of matrix products, the weights of filters, and, where
-//! rows overlap, most of a stencil. Compilers call it register tiling; on processors it decides how often the first-level cache is
-//! read. No work-item can tell, since those of a group run in any order between two barriers.
+//! What does not depend on the row is computed and loaded once: the operands of matrix products, the weights of filters, and,
+//! where rows overlap, most of a stencil. Compilers call it register tiling; on processors it decides how often the first-level
+//! cache is read. No work-item can tell, since those of a group run in any order between two barriers.
 //!
-//! Runs on the code of a pack, whose control flow the lanes share. [`dependence`] finds the values that depend on the row. Where a
-//! branch does, the rows may take different paths:
+//! Runs on the code of a pack, whose control flow the lanes share. [`dependence`] finds the values that depend on the row.
+//! Where a branch does, the rows may take different paths:
 //!
 //! - The blocks up to where the paths meet again are executed for one row after the other ([`row_by_row`]).
-//! - If they are much of the kernel, and the condition is for borders, as in `if (y < height)`, they are there once more for all rows
-//!   together, and a test chooses. Most often the rows agree, so the blocks for one row after the other are cold.
+//! - If they are much of the kernel, and the condition is for borders, as in `if (y < height)`, they are there once more for
+//!   all rows together, and a test chooses. Most often the rows agree, so the blocks for one row after the other are cold.
 //!
 //! Deliberately not here: whether a kernel gains ([`crate::spmd::cost::rows`]), and the loop over rows, which
 //! [`loops`](crate::spmd::workgroup::loops) makes with the step that the caller asks for. Groups whose rows are not a multiple of
@@ -78,8 +79,8 @@ fn row_step(func: &Function, inst: Inst) -> Option<RowStep> {
     }
 }
 
-/// As [`row_step`], also of the number of a row that has been narrowed, and perhaps extended again. Where rows are executed together,
-/// their numbers fit [`NUMBER_BITS`].
+/// As [`row_step`], also of the number of a row that has been narrowed, and perhaps extended again. Where rows are executed
+/// together, their numbers fit [`NUMBER_BITS`].
 fn number_step(func: &Function, inst: Inst) -> Option<RowStep> {
     let data = func.dfg.inst(inst);
     let operand = || func.dfg.def_inst(*data.args.first()?);
@@ -287,8 +288,8 @@ impl Jam<'_> {
         self.row_by_row(at, (block, inst), &paths);
     }
 
-    /// Whether rows disagree about a condition. Where it asks for active lanes, the masks are compared: in the paths that follow, all
-    /// rows can use that of the first one.
+    /// Whether rows disagree about a condition. Where it asks for active lanes, the masks are compared: in the paths that
+    /// follow, all rows can use that of the first one.
     fn disagreement(&mut self, at: Block, number: usize, condition: Value) -> Value {
         let masks = asked_lanes(self.from, condition);
         self.equal.extend(masks.iter().map(|&mask| (number, mask)));

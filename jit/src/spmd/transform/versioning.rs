@@ -250,8 +250,8 @@ impl Gains {
         gains
     }
 
-    /// Whether an assumption is one of several about the same instruction. Masks that wrap indices around are larger than packs, so
-    /// that the alternatives, which are for smaller ones, would not be taken.
+    /// Whether an assumption is one of several about the same instruction. Masks that wrap indices around are larger than
+    /// packs, so that the alternatives, which are for smaller ones, would not be taken.
     fn have_alternatives(&self) -> bool {
         let any = |is: fn(&Test) -> bool| self.assumptions.values().flatten().any(is);
         any(|test| matches!(test, Test::Bits { .. })) && !any(|test| matches!(test, Test::WithinMask { .. }))

@@ -1,8 +1,8 @@
 //! Yields: in loops in which a work-item may wait for another sub-group of its work-group, each iteration lets the others go on.
 //!
 //! One thread runs all sub-groups of a work-group, one after the other. One that waits in a loop for memory to change would keep
-//! those from running that change it. With `yield` at the end of the loop, the work-group loops leave the pack there and come back to
-//! it when the others have had their turn (`workgroup/loops/round_robin.rs`). So sub-groups make progress independently
+//! those from running that change it. With `yield` at the end of the loop, the work-group loops leave the pack there and come
+//! back to it when the others have had their turn (`workgroup/loops/round_robin.rs`). So sub-groups make progress independently
 //! (`CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS`), and kernels without such loops have none of this.
 //!
 //! A loop that only perhaps waits ([`Waiting::Perhaps`]) yields every [`PATIENCE`] iterations:

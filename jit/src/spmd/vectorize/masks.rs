@@ -56,8 +56,8 @@ impl Masks {
     }
 }
 
-/// The control flow of single iterations: after the last block of a loop comes what follows the loop, not the next iteration. A block
-/// that all paths pass only because the next iteration does is not executed by all lanes of this one.
+/// The control flow of single iterations: after the last block of a loop comes what follows the loop, not the next iteration. A
+/// block that all paths pass only because the next iteration does is not executed by all lanes of this one.
 fn iterations(normal: &NormalForm) -> Cfg {
     let NormalForm { cfg, loops, .. } = normal;
     let mut exits: FxHashMap<Block, SmallVec<[Block; 2]>> = FxHashMap::default();

@@ -117,9 +117,9 @@ pub(crate) fn adapts_to_sub_groups(func: &Function) -> bool {
 const LONG_ROW_ITEMS: u32 = 128;
 
 /// How many work-items rows of work-groups should have: groups may be coalesced along x until they do. 0 if the kernel, which has
-/// `width` lanes, can observe which work-items of a row make up a work-group, or would not gain. Rows should be whole packs. If the
-/// kernel has no loops, and accesses `runs` of memory, longer rows mean longer runs; memory that loops access repeatedly is a
-/// reason for a program to choose small groups.
+/// `width` lanes, can observe which work-items of a row make up a work-group, or would not gain. Rows should be whole packs. If
+/// the kernel has no loops, and accesses `runs` of memory, longer rows mean longer runs; memory that loops access repeatedly is
+/// a reason for a program to choose small groups.
 pub(crate) fn coalesced_row(func: &Function, kernel: &KernelData, width: u32, runs: bool) -> u32 {
     if kernel.required_local_size.is_some() || width == 1 || !may_coalesce_groups(func) {
         return 0;

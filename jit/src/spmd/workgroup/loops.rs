@@ -40,8 +40,8 @@ use crate::Options;
 use crate::spmd::class::{Class, class};
 use crate::spmd::transform::unroll_and_jam;
 
-/// Makes the group function of a kernel that has been cut into regions and whose scratch arena has been laid out. `row_by_row` is the
-/// one for groups whose rows are not a multiple of those that are executed together.
+/// Makes the group function of a kernel that has been cut into regions and whose scratch arena has been laid out. `row_by_row`
+/// is the one for groups whose rows are not a multiple of those that are executed together.
 pub(crate) fn build<'a>(
     module: &'a Module,
     kernel: &KernelData,
@@ -220,8 +220,8 @@ impl<'a> Loops<'a> {
         // `finish` appends `next_group` and `done` at the end.
     }
 
-    /// Whether the groups are executed row by row: their rows are not a multiple of those that are executed together, or have numbers
-    /// of too many bits.
+    /// Whether the groups are executed row by row: their rows are not a multiple of those that are executed together, or have
+    /// numbers of too many bits.
     fn takes_rows_only(&mut self) -> Value {
         let size = self.env.group_size(unroll_and_jam::DIMENSION);
         let first = self.env.origin(unroll_and_jam::DIMENSION);

@@ -20,7 +20,8 @@ pub(crate) struct Packing {
     pub(crate) lanes: u32,
     /// Whether every row of a work-group consists of whole packs.
     pub(crate) whole: bool,
-    /// Whether every group has one work-item, and packs are made of neighbouring groups: the run of groups takes the place of a group.
+    /// Whether every group has one work-item, and packs are made of neighbouring groups: the run of groups takes the place of a
+    /// group.
     pub(crate) groups: bool,
     /// Whether the work-items of a group form one row, in the order of their local linear ids.
     pub(crate) one_row: bool,

@@ -1,10 +1,10 @@
 //! Regions: the pieces of a kernel between barriers.
 //!
 //! A region begins at the kernel's entry, after a barrier or a collective operation of the work-group, where a pack waits at a
-//! named barrier, after a yield, or at a *seam*. It contains everything that is reached from there before the next of these or the end of the
-//! work-item. A block that is reached from several starts belongs to each of their regions and is copied into all of them. Seams
-//! limit that: if the copies would grow the code too much, a block that all work-items pass together becomes a start of its own
-//! and is shared.
+//! named barrier, after a yield, or at a *seam*. It contains everything that is reached from there before the next of these or
+//! the end of the work-item. A block that is reached from several starts belongs to each of their regions and is copied into
+//! all of them. Seams limit that: if the copies would grow the code too much, a block that all work-items pass together becomes
+//! a start of its own and is shared.
 //!
 //! Nothing here changes what the kernel computes; [`super::loops`] makes the loops around the regions.
 
@@ -82,8 +82,8 @@ pub(crate) struct Regions {
     pub(crate) lockstep: bool,
     /// Whether the kernel has a work-group barrier.
     pub(crate) has_barrier: bool,
-    /// Whether the kernel has named barriers or yields. Then regions are scheduled round-robin, because a pack may wait for one that
-    /// is ahead of it.
+    /// Whether the kernel has named barriers or yields. Then regions are scheduled round-robin, because a pack may wait for one
+    /// that is ahead of it.
     pub(crate) round_robin: bool,
 }
 
@@ -288,9 +288,9 @@ enum RegionEnd {
     Yield,
 }
 
-/// Splits a block after each of its work-group barriers, collective operations of the work-group, and yields. Removes barriers and
-/// yields; collective operations stay at the end of their block. Calls `found` with the block, the block after it, and what ends
-/// there.
+/// Splits a block after each of its work-group barriers, collective operations of the work-group, and yields. Removes barriers
+/// and yields; collective operations stay at the end of their block. Calls `found` with the block, the block after it, and what
+/// ends there.
 ///
 /// A barrier right before the end of the work-item orders nothing within it and becomes a fence at most.
 fn split_at_barriers(func: &mut Function, block: Block, mut found: impl FnMut(Block, Option<Block>, RegionEnd)) {

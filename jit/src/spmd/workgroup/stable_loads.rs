@@ -1,13 +1,13 @@
 //! Stable loads: loads of memory that no work-item writes between the same two barriers.
 //!
 //! The work-items of a group that read such memory at one address get the same value, although the kernel writes it elsewhere: a
-//! counter or a flag in local memory that one work-item sets and that all read after the next barrier. With this, the condition of
-//! a loop around barriers is uniform.
+//! counter or a flag in local memory that one work-item sets and that all read after the next barrier. With this, the condition
+//! of a loop around barriers is uniform.
 //!
 //! That all work-items execute the code between the same two barriers at the same time is only true if they reach the barriers
-//! together, which may depend on the loads. It holds if the divergence analysis shows it under the assumption that it does: before
-//! the first barrier it holds for all work-items, and if it holds up to some barrier, the loads after it and the branches that
-//! depend on them are uniform up to the next one. [`super::regions`] makes this test.
+//! together, which may depend on the loads. It holds if the divergence analysis shows it under the assumption that it does:
+//! before the first barrier it holds for all work-items, and if it holds up to some barrier, the loads after it and the
+//! branches that depend on them are uniform up to the next one. [`super::regions`] makes this test.
 
 use clift_kir::analysis::Cfg;
 use clift_kir::inst::Imm;

@@ -135,7 +135,8 @@ fn exchanged_parameters() {
     }
 }
 
-/// Large functions of which many values are demoted are recognized, because Cranelift must not forward these from stores to loads.
+/// Large functions of which many values are demoted are recognized, because Cranelift must not forward these from stores to
+/// loads.
 #[test]
 fn functions_with_demoted_values_are_recognized() {
     let limits = DemotionLimits::of_registers(16);

@@ -41,8 +41,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Ends the current block with a branch on a Boolean. The terms of a fused conjunction or disjunction are branches, one after the
-    /// other, until one decides.
+    /// Ends the current block with a branch on a Boolean. The terms of a fused conjunction or disjunction are branches, one
+    /// after the other, until one decides.
     fn branch_on(&mut self, cond: Value, then: &BlockCall, otherwise: &BlockCall) {
         let joins = self.legal.dfg.def_inst(cond).map(|inst| self.legal.dfg.inst(inst).op);
         let mut last = cond;

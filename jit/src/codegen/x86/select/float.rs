@@ -272,8 +272,8 @@ impl Selector<'_> {
         self.make(ZMM, row, size(ty), signs, more)
     }
 
-    /// A select between the two operands of their own comparison, if it is what `VMINPS` or `VMAXPS` compute: the first operand if it
-    /// is less or greater, the second one otherwise, also if one is NaN or both are zero.
+    /// A select between the two operands of their own comparison, if it is what `VMINPS` or `VMAXPS` compute: the first operand
+    /// if it is less or greater, the second one otherwise, also if one is NaN or both are zero.
     pub(super) fn chosen_extreme(&mut self, cond: Value, then: Value, otherwise: Value) -> Option<VReg> {
         let data = self.legal.dfg.inst(self.legal.dfg.def_inst(cond)?);
         let (Imm::FloatCond(cond, _), &[a, b]) = (&data.imm, data.args.as_slice()) else { return None };

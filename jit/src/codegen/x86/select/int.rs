@@ -235,8 +235,8 @@ impl Selector<'_> {
         self.g2(row, size(ty), a, RegMem::Register(b))
     }
 
-    /// The operands of a commutative op, first the one that its result overwrites: one that is not needed afterwards, of such ones a
-    /// variable of a loop, whose next value the result may be.
+    /// The operands of a commutative op, first the one that its result overwrites: one that is not needed afterwards, of such
+    /// ones a variable of a loop, whose next value the result may be.
     fn overwritten_first(&self, a: Value, b: Value) -> (Value, Value) {
         let rank = |value: Value| {
             let is_param = matches!(self.legal.dfg.def(value), ValueDef::Param(..));

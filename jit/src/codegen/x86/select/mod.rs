@@ -11,8 +11,8 @@
 //! - Without AVX-512, the rows of vector instructions are taken in their VEX form (`push_row`).
 //! - Constants are materialized where they are used, mostly as a broadcast operand in memory. Addresses that only accesses use
 //!   are folded into the accesses.
-//! - Scalars computed from lanes are selected at their first use (`on_demand.rs`), next values of counters after the counter's last
-//!   one (`sink.rs`).
+//! - Scalars computed from lanes are selected at their first use (`on_demand.rs`), next values of counters after the counter's
+//!   last one (`sink.rs`).
 //! - Comparisons that only branches and choices of scalars use set the flags for each of them (`scan.rs`).
 //!
 //! Deliberately not here: the encoding of instructions (`encode.rs`), and the assignment of registers (`regalloc2`).

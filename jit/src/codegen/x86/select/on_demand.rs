@@ -4,8 +4,9 @@
 //! of the function all addresses come first, and fill the scalar registers. Selected on demand, each lane needs one or two. The
 //! same holds for addresses that pass through the stack (`legalize/forwarding.rs`).
 //!
-//! A deferred instruction computes a scalar from a lane of a vector, or loads an address from the stack, and all its uses are in its block, by instructions that ask
-//! for their operands before anything else: others become several blocks of machine code, of which one may ask first.
+//! A deferred instruction computes a scalar from a lane of a vector, or loads an address from the stack, and all its uses are
+//! in its block, by instructions that ask for their operands before anything else: others become several blocks of machine
+//! code, of which one may ask first.
 
 use clift_kir::analysis::UseCounts;
 use clift_kir::{Block, Effects, Function, Imm, Inst, Opcode, Value};

@@ -73,9 +73,9 @@ pub(super) fn addresses(func: &Function) -> EntitySet<Value> {
     found
 }
 
-/// Comparisons and tests that are not computed where they are, but set the flags for each instruction that uses them: branches and
-/// choices between scalars of the same block. With them the conjunctions of bits that they compare with zero, and the conjunctions and
-/// disjunctions of comparisons that become several branches.
+/// Comparisons and tests that are not computed where they are, but set the flags for each instruction that uses them: branches
+/// and choices between scalars of the same block. With them the conjunctions of bits that they compare with zero, and the
+/// conjunctions and disjunctions of comparisons that become several branches.
 pub(super) fn fused(func: &Function, uses: &UseCounts) -> EntitySet<Value> {
     let mut found = EntitySet::new();
     let mut wanted: FxHashMap<Value, u32> = FxHashMap::default();
@@ -108,8 +108,8 @@ const MAX_TERMS: usize = 4;
 const PREDICTABLE_DEPTH: u32 = 6;
 
 /// The terms of a branch's condition, and the conjunctions or disjunctions that they form, if each term becomes a branch: all are
-/// comparisons of integers without other uses, of which at most one depends on data. Two branches on data would be mispredicted more
-/// often than one.
+/// comparisons of integers without other uses, of which at most one depends on data. Two branches on data would be mispredicted
+/// more often than one.
 fn terms_of_branch(func: &Function, uses: &UseCounts, block: Block, branch: Inst) -> Option<Vec<Value>> {
     let dfg = &func.dfg;
     let cond = *dfg.inst(branch).args.first().filter(|_| dfg.inst(branch).op == Opcode::Branch)?;

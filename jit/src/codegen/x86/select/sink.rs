@@ -1,9 +1,10 @@
 //! Sinking: sums of a block's parameter and a constant, and the low bits of both, are selected as late as possible.
 //!
-//! The next value of a loop counter is mostly computed at the start of an iteration, or where the source says so, while the counter
-//! itself is still used. Both need a register then, and the end of each iteration a copy. Computed after the last use of the counter,
-//! its next value takes its place. Such a value moves down its block to its first use there, or to the start of the only block that uses
-//! it, if that is executed no more often. No register more is needed anywhere, because only one operand varies.
+//! The next value of a loop counter is mostly computed at the start of an iteration, or where the source says so, while the
+//! counter itself is still used. Both need a register then, and the end of each iteration a copy. Computed after the last use
+//! of the counter, its next value takes its place. Such a value moves down its block to its first use there, or to the start of
+//! the only block that uses it, if that is executed no more often. No register more is needed anywhere, because only one
+//! operand varies.
 
 use clift_kir::analysis::{Cfg, DomTree, LoopForest};
 use clift_kir::dfg::ValueDef;
@@ -74,8 +75,8 @@ pub(super) fn order(func: &Function) -> SecondaryMap<Block, Vec<Inst>> {
     order
 }
 
-/// Whether an instruction computes what may be the next value of a counter: the sum of a parameter and a constant, or the low bits of
-/// a parameter or of such a sum.
+/// Whether an instruction computes what may be the next value of a counter: the sum of a parameter and a constant, or the low
+/// bits of a parameter or of such a sum.
 fn may_sink(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     let is_low = data.op == Opcode::Itrunc;

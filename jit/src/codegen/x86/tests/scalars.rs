@@ -7,7 +7,8 @@ use crate::codegen::data::ProgramData;
 use crate::codegen::x86::allocator::{self, Allocator};
 use crate::codegen::x86::{Level, emit, select};
 
-/// The instructions of a function with the addresses `v0` and `v1` and the integers `v2` and `v3`, without its prologue and epilogue.
+/// The instructions of a function with the addresses `v0` and `v1` and the integers `v2` and `v3`, without its prologue and
+/// epilogue.
 fn code(body: &str) -> Vec<String> {
     let params = "v0: ptr(global), v1: ptr(global), v2: i32, v3: i32";
     let module = text::parse_module(&format!("function f0 \"f\" legal {{\nb0({params}):\n{body}\n}}\n"));

@@ -1,5 +1,5 @@
-//! What a divergent branch makes vary: parameters of blocks where its paths meet, and values that are used outside of loops that lanes
-//! leave in different iterations.
+//! What a divergent branch makes vary: parameters of blocks where its paths meet, and values that are used outside of loops
+//! that lanes leave in different iterations.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

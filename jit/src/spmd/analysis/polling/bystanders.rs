@@ -7,8 +7,8 @@
 //! barrier(...); if (get_local_id(0) == 0) { atomic_inc(arrived); while (*arrived < groups) ; } barrier(...);
 //! ```
 //!
-//! Others see what a sub-group does by its atomics, volatile accesses and fences, and by writes to the memory that is polled. Those of the
-//! work-item that polls do not count, if it is the only one that gets there.
+//! Others see what a sub-group does by its atomics, volatile accesses and fences, and by writes to the memory that is polled.
+//! Those of the work-item that polls do not count, if it is the only one that gets there.
 
 use clift_kir::{Block, Function, Imm, Inst, IntCond, Opcode, Value};
 use cranelift_entity::EntitySet;

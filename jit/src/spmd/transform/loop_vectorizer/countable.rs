@@ -202,8 +202,8 @@ impl Induction {
         (suits && !ty.is_vector() && fits).then_some(Induction { param, start, next, step, flags: data.imm.wrap() })
     }
 
-    /// What the variable is in the iteration with some number, which is an `i64` below 2^31 (and the variable at least as often in
-    /// the range that `flags` promise).
+    /// What the variable is in the iteration with some number, which is an `i64` below 2^31 (and the variable at least as often
+    /// in the range that `flags` promise).
     pub(super) fn at(&self, b: &mut Builder<'_>, start: Value, number: Value, flags: WrapFlags) -> Value {
         let ty = b.ty(start);
         if ty.is_ptr() {
@@ -296,8 +296,8 @@ impl Limit {
         }
     }
 
-    /// As [`CountableLoop::trip_count`]: with the distance d from the first counter to the limit, the iterations after the first one
-    /// are those that the comparison lets begin.
+    /// As [`CountableLoop::trip_count`]: with the distance d from the first counter to the limit, the iterations after the
+    /// first one are those that the comparison lets begin.
     fn trip_count(&self, b: &mut Builder<'_>) -> (Value, Value) {
         let up = self.counter.step > 0;
         let step = self.counter.step.abs();

@@ -1,12 +1,12 @@
 //! Whether the iterations of a loop are independent: no iteration writes what another one reads or writes.
 //!
-//! Accesses to different objects are independent ([`Place`]). Those that may be to the same object must have addresses that are the
-//! same sum but for a constant ([`LinearForms`]) and grow by the same number of bytes in each iteration, which leaves a known number of
-//! iterations between two accesses to the same byte; it must be zero, or more than a pack has lanes. An index of 32 bits that wraps
-//! before it is extended only moves an access by 4 GiB or more, away from all others.
+//! Accesses to different objects are independent ([`Place`]). Those that may be to the same object must have addresses that are
+//! the same sum but for a constant ([`LinearForms`]) and grow by the same number of bytes in each iteration, which leaves a
+//! known number of iterations between two accesses to the same byte; it must be zero, or more than a pack has lanes. An index
+//! of 32 bits that wraps before it is extended only moves an access by 4 GiB or more, away from all others.
 //!
-//! Anti-dependences are kept where the value that is stored is computed from the one that is loaded, as in `a[i] = a[i + 1]`: a pack
-//! loads for all of its lanes before it stores.
+//! Anti-dependences are kept where the value that is stored is computed from the one that is loaded, as in `a[i] = a[i + 1]`: a
+//! pack loads for all of its lanes before it stores.
 
 use std::cell::OnceCell;
 

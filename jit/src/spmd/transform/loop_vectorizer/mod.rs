@@ -7,18 +7,18 @@
 //!                                            pack of the n % 16 remaining work-items
 //! ```
 //!
-//! Kernels of one work-item, those written for FPGAs, and work-items that each walk along a row of their own have their parallelism in
-//! loops. A loop whose iterations are independent, but for reductions, is a kernel: the number of the iteration is its global id, and
-//! what the loop uses from outside are its arguments ([`iteration_kernel`]). That kernel becomes the code of a pack as all others do,
-//! with masks, versions and the choice of lanes, and the pack becomes the body of a loop ([`splice`]). So loops with branches and
-//! inner loops are vectorized, too: in a nest, the loop that gains most.
+//! Kernels of one work-item, those written for FPGAs, and work-items that each walk along a row of their own have their
+//! parallelism in loops. A loop whose iterations are independent, but for reductions, is a kernel: the number of the iteration
+//! is its global id, and what the loop uses from outside are its arguments ([`iteration_kernel`]). That kernel becomes the code
+//! of a pack as all others do, with masks, versions and the choice of lanes, and the pack becomes the body of a loop
+//! ([`splice`]). So loops with branches and inner loops are vectorized, too: in a nest, the loop that gains most.
 //!
 //! - [`countable`]: loops whose trip count is known before, and their induction variables;
 //! - [`dependence`]: whether iterations are independent;
 //! - [`reductions`]: values that every iteration combines with another one.
 //!
-//! The loop itself stays. It executes what packs do not: iterations of which only few are left, the last one if its values are used
-//! afterwards, and all if the trip count turns out not to be what the loop's comparison promises.
+//! The loop itself stays. It executes what packs do not: iterations of which only few are left, the last one if its values are
+//! used afterwards, and all if the trip count turns out not to be what the loop's comparison promises.
 
 mod countable;
 mod dependence;
@@ -61,8 +61,8 @@ const MIN_ITERATIONS: i64 = 4;
 const ITERATIONS: [f64; 2] = [32.0, 256.0];
 /// The same if elements of arrays decide, as the lengths of a sparse matrix's rows.
 const ITERATIONS_OF_ROW: f64 = 8.0;
-/// Instructions that are executed for a loop over packs each time it is entered, and for each reduction in it; a processor executes
-/// fewer of these at once than of a long loop.
+/// Instructions that are executed for a loop over packs each time it is entered, and for each reduction in it; a processor
+/// executes fewer of these at once than of a long loop.
 const ENTERED: f64 = 60.0;
 const REDUCED: f64 = 30.0;
 /// The most instructions of a loop that is there for the remaining iterations, too.
@@ -201,8 +201,8 @@ struct Chosen {
     gain: f64,
 }
 
-/// A loop that is not in `finished`, and neither is one around it, with the loops in it; the outermost such loop, which is then in
-/// `finished`.
+/// A loop that is not in `finished`, and neither is one around it, with the loops in it; the outermost such loop, which is then
+/// in `finished`.
 fn next_nest(normal: &NormalForm, finished: &mut FxHashSet<Block>) -> Option<Vec<LoopId>> {
     let loops = &normal.loops;
     let open = |id: LoopId| !finished.contains(&loops.get(id).header);

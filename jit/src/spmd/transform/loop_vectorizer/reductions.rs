@@ -198,7 +198,8 @@ impl Web<'_> {
         self.values.contains(from) && !self.values.contains(to)
     }
 
-    /// Whether all that the values are chosen from are values as well, and only `next` is used after the loop and in the next iteration.
+    /// Whether all that the values are chosen from are values as well, and only `next` is used after the loop and in the next
+    /// iteration.
     fn is_closed(&self, header_param: Value, next: Value) -> bool {
         let func = self.func();
         let mut closed = true;

@@ -55,7 +55,8 @@ fn is_number(pack: &Function, inst: Inst) -> bool {
     data.op == Opcode::GlobalId && data.imm == Imm::Dim(0)
 }
 
-/// Whether an instruction extends the number of the pack's first iteration, which 31 bits hold, after it has been truncated to an `i32`.
+/// Whether an instruction extends the number of the pack's first iteration, which 31 bits hold, after it has been truncated to
+/// an `i32`.
 fn is_extended_number(pack: &Function, inst: Inst) -> bool {
     let data = pack.dfg.inst(inst);
     let operand = |inst: Inst| pack.dfg.inst(inst).args.first().and_then(|&arg| pack.dfg.def_inst(arg));
@@ -121,8 +122,8 @@ impl Splice<'_> {
     }
 
     /// Ends the preheader with the number of iterations, and those of whole packs, of which the last iteration is not if
-    /// `needs_last`. Goes to `first` if there are any, to `some` if not, and to `rest` with what the preheader has passed to the loop if
-    /// the number is not right.
+    /// `needs_last`. Goes to `first` if there are any, to `some` if not, and to `rest` with what the preheader has passed to
+    /// the loop if the number is not right.
     fn preheader(&mut self, first: Block, some: Block, rest: Block, needs_last: bool) -> Iterations {
         let counted = &self.kernel.counted;
         let args = args_of_edge(&self.func, counted.preheader, counted.header).unwrap_or_default().to_vec();
@@ -161,8 +162,8 @@ impl Splice<'_> {
         self.kernel.reductions.iter().map(identity).collect()
     }
 
-    /// Emits the loop over packs but for its end. Returns its last block, and what the next iteration gets: the number of the first
-    /// iteration of its pack, and the lanes of the reductions.
+    /// Emits the loop over packs but for its end. Returns its last block, and what the next iteration gets: the number of the
+    /// first iteration of its pack, and the lanes of the reductions.
     fn loop_over_packs(
         &mut self,
         pack: &Function,
@@ -187,8 +188,8 @@ impl Splice<'_> {
         (last, next)
     }
 
-    /// Leaves the loop from `some` if no iterations remain, or after a pack of those that do if they are many. Returns the block for
-    /// when they are few.
+    /// Leaves the loop from `some` if no iterations remain, or after a pack of those that do if they are many. Returns the
+    /// block for when they are few.
     fn remaining(
         &mut self,
         (some, done): (Block, Value),
@@ -235,8 +236,8 @@ impl Splice<'_> {
         few
     }
 
-    /// Copies the code of a pack of iterations behind a block that has no terminator, and what it needs before `first`'s. Returns its
-    /// last block, which has no terminator, and what the lanes contribute to the reductions.
+    /// Copies the code of a pack of iterations behind a block that has no terminator, and what it needs before `first`'s.
+    /// Returns its last block, which has no terminator, and what the lanes contribute to the reductions.
     fn copy_pack(
         &mut self,
         pack: &Function,

@@ -1,4 +1,5 @@
-//! Reductions of integers in loops of a single lane: each of the iterations that are executed at once has an accumulator of its own.
+//! Reductions of integers in loops of a single lane: each of the iterations that are executed at once has an accumulator of its
+//! own.
 //!
 //! ```text
 //! for (k = first; k != limit; k++)           four = 0;

@@ -61,8 +61,8 @@ pub(super) struct DivergentPaths {
     pub(super) blocks: Vec<Block>,
     /// Where they meet.
     pub(super) join: Block,
-    /// Other blocks of them that end in a branch whose condition depends on the row, and that do not dominate all that follows up to
-    /// the block where they meet: those of a loop that rows leave after different numbers of iterations, for example.
+    /// Other blocks of them that end in a branch whose condition depends on the row, and that do not dominate all that follows
+    /// up to the block where they meet: those of a loop that rows leave after different numbers of iterations, for example.
     inner: Vec<Block>,
     /// Whether the blocks are also there for all rows together.
     pub(super) together: bool,

@@ -10,8 +10,8 @@
 //!     branch row < 2, rows(row, other, x, second, y), join(second, y)
 //! ```
 //!
-//! The lists of values by row are rotated from iteration to iteration, so that code has no index by row. Others are copied for each
-//! row: with constants for the rows, they are simplified.
+//! The lists of values by row are rotated from iteration to iteration, so that code has no index by row. Others are copied for
+//! each row: with constants for the rows, they are simplified.
 
 use clift_kir::clone::Cloner;
 use clift_kir::{Block, BlockCall, Builder, Elem, Inst, IntCond, Opcode, Type, Value};

@@ -1,4 +1,5 @@
-//! Which pieces of a kernel can have versions: planned without changing the kernel, because most blocks with assumptions begin no piece.
+//! Which pieces of a kernel can have versions: planned without changing the kernel, because most blocks with assumptions begin
+//! no piece.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -119,8 +120,8 @@ impl<'a> PiecePlans<'a> {
         Some(PiecePlan { at, hoisted: hoisted.into_keys().collect(), parts, blocks })
     }
 
-    /// The blocks of the piece that begins in `at`, of whose instructions `head` belong to it; `None` if the piece gains nothing or is
-    /// too long.
+    /// The blocks of the piece that begins in `at`, of whose instructions `head` belong to it; `None` if the piece gains
+    /// nothing or is too long.
     fn blocks(&mut self, at: Block, hoisted: &FxHashMap<Inst, Block>, head: usize) -> Option<Vec<Block>> {
         let NormalForm { func, cfg, dom, loops, .. } = self.normal;
         let mut left: FxHashMap<Block, usize> = FxHashMap::default();
@@ -131,8 +132,8 @@ impl<'a> PiecePlans<'a> {
             true => head,
             false => func.layout.insts(block).len() - left.get(&block).copied().unwrap_or_default(),
         };
-        // Only the first block may have predecessors outside. Those of back edges are inside if all other predecessors of the header
-        // are, and work-items do not meet in the loop.
+        // Only the first block may have predecessors outside. Those of back edges are inside if all other predecessors of the
+        // header are, and work-items do not meet in the loop.
         let mut inside: FxHashSet<Block> = FxHashSet::from_iter([at]);
         let mut found: Vec<Block> = Vec::new();
         let mut gaining: Vec<Block> = Vec::new();
@@ -250,8 +251,8 @@ impl<'a> Split<'a> {
     }
 }
 
-/// Whether an instruction can be computed at the end of an earlier block, to which others are moved before. Collects the instructions
-/// to move, operands first. `pending` users of it are to be moved as well.
+/// Whether an instruction can be computed at the end of an earlier block, to which others are moved before. Collects the
+/// instructions to move, operands first. `pending` users of it are to be moved as well.
 fn movable(
     normal: &NormalForm,
     at: Block,

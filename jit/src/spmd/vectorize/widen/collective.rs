@@ -68,8 +68,8 @@ impl Widener<'_> {
         self.at().any(lanes)
     }
 
-    /// Whether a comparison of an affine value with a limit, or one of several, is true for any lane, computed from the first and the
-    /// last lane; `None` for other values. If the limit is above both and no value between them wraps, it is above all.
+    /// Whether a comparison of an affine value with a limit, or one of several, is true for any lane, computed from the first
+    /// and the last lane; `None` for other values. If the limit is above both and no value between them wraps, it is above all.
     fn vote_by_ends(&mut self, value: Value) -> Option<Value> {
         let inst = self.func.dfg.def_inst(value)?;
         let (op, args, imm) = {

@@ -1,11 +1,11 @@
 //! Rows: OpenCL vectors of 128, 256 or 512 bits for each lane. Each is loaded whole, or stored, if scalars compute the addresses,
 //! and shuffles transpose them. That takes a fraction of the time of a gather or scatter for each component.
 //!
-//! Rows of 128 bits are first joined to blocks of as many lanes as a long register has. Longer ones are transposed in squares of as
-//! many lanes as a row has elements: first the squares within 128 bits, then these as a whole.
+//! Rows of 128 bits are first joined to blocks of as many lanes as a long register has. Longer ones are transposed in squares
+//! of as many lanes as a row has elements: first the squares within 128 bits, then these as a whole.
 //!
-//! Left alone: accesses under masks. Whether a lane is active would have to be tested for each, which takes more time than gathers
-//! of two components each.
+//! Left alone: accesses under masks. Whether a lane is active would have to be tested for each, which takes more time than
+//! gathers of two components each.
 
 use clift_kir::{MemInfo, Opcode, Type, Value};
 use smallvec::SmallVec;

@@ -1,5 +1,5 @@
-//! Round-robin scheduling of regions, for kernels with named barriers and for those that yield in loops in which they wait. Their packs
-//! reach barriers at different times, and a pack may wait for one that is ahead of it.
+//! Round-robin scheduling of regions, for kernels with named barriers and for those that yield in loops in which they wait.
+//! Their packs reach barriers at different times, and a pack may wait for one that is ahead of it.
 //!
 //! After a region, the next one runs for which a pack waits, in the order of their numbers, starting over after the last one.
 //! Packs that may not proceed stay where they are: those at a named barrier test for themselves (`named_barriers.rs`), those at a

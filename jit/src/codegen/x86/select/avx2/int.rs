@@ -16,7 +16,8 @@ const RIGHT: u8 = 2;
 const ARITHMETIC_RIGHT: u8 = 4;
 const LEFT: u8 = 6;
 
-/// Whether there is an instruction for an op on lanes of so many bytes, or a sequence of instructions that is better than scalars.
+/// Whether there is an instruction for an op on lanes of so many bytes, or a sequence of instructions that is better than
+/// scalars.
 pub(in crate::codegen::x86) fn native(op: Opcode, bytes: u32) -> bool {
     use IntOp as O;
     let OpClass::Int(op) = op.class() else { return false };

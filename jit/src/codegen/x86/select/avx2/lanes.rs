@@ -220,14 +220,15 @@ impl Selector<'_> {
         self.v2_imm(t::VPBLENDD, size, first_register, RegMem::Register(second_register), immediate)
     }
 
-    /// A permutation of two vectors each of whose results' eight bytes come from the same 128 bits, and all of those from one vector
-    /// from the same places there: every other lane, for example. `None` if there is another way only.
+    /// A permutation of two vectors each of whose results' eight bytes come from the same 128 bits, and all of those from one
+    /// vector from the same places there: every other lane, for example. `None` if there is another way only.
     fn permute_pairs(&mut self, [a, b]: [VReg; 2], from: Type, lanes: &[u32]) -> Option<VReg> {
         let words = from.elem.bytes() / 4;
         // The words of a vector.
         let held = words * from.lanes();
         let word = |at: u32| lanes.get((at / words) as usize).map(|&lane| lane * words + at % words);
-        // The places of the two words of eight bytes in their 128 bits, by vector; and for each eight bytes of the result its own.
+        // The places of the two words of eight bytes in their 128 bits, by vector; and for each eight bytes of the result its
+        // own.
         let mut places: [Option<(u32, u32)>; 2] = [None; 2];
         let mut order = 0;
         for pair in (0..4).rev() {
@@ -316,8 +317,8 @@ impl Selector<'_> {
         self.v2(t::VPORD, size, staying, RegMem::Register(crossing))
     }
 
-    /// A permutation of lanes of one or two bytes of which each four bytes of the result come from the same 128 bits: by a shuffle
-    /// within these and a permutation of words. `None` if there is another way only.
+    /// A permutation of lanes of one or two bytes of which each four bytes of the result come from the same 128 bits: by a
+    /// shuffle within these and a permutation of words. `None` if there is another way only.
     fn permute_by_words(&mut self, sources: [VReg; 2], from: Type, lanes: &[u32]) -> Option<VReg> {
         const HELD: u32 = 32;
         let (bytes, count) = (from.elem.bytes(), from.lanes());

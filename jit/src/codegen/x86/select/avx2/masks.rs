@@ -198,8 +198,8 @@ impl Selector<'_> {
 
     // -- bits --
 
-    /// The top bits of the lanes of a mask (of lanes of two bytes: two bits each) in a scalar register, and how many they are. The
-    /// bits above are zero.
+    /// The top bits of the lanes of a mask (of lanes of two bytes: two bits each) in a scalar register, and how many they are.
+    /// The bits above are zero.
     fn top_bits(&mut self, mask: VReg, lanes: u32) -> (VReg, u32) {
         let bytes = self.masks.lane_bytes(mask);
         let (row, each) = match bytes {
