@@ -120,10 +120,8 @@ impl Available {
 /// The address of a load that is not volatile.
 fn plain_load(func: &Function, inst: Inst) -> Option<(Value, &MemInfo)> {
     let data = func.dfg.inst(inst);
-    match &data.imm {
-        Imm::Mem(mem @ MemInfo { volatile: false, .. }) if data.op == Opcode::Load => Some((data.args[0], mem)),
-        _ => None,
-    }
+    let Imm::Mem(mem @ MemInfo { volatile: false, .. }) = &data.imm else { return None };
+    (data.op == Opcode::Load).then(|| (data.args[0], mem))
 }
 
 /// What is known at the ends of the blocks visited so far, in reverse postorder.

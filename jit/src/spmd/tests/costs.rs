@@ -30,7 +30,7 @@ kernel f0 args 24
     );
     let module = text::parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let normal = normalize::run(&module.funcs[module.kernels[0].func]).expect("reducible");
-    let machine = Machine { register_bits: 512, registers: 32, gathers };
+    let machine = Machine { register_bits: 512, registers: 32, gathers, masked_store_bits: Some(8) };
     estimate(&normal, &normal.divergence(LANES, true), LANES, &machine)
 }
 

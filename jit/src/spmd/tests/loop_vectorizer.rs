@@ -437,7 +437,7 @@ fn rows_between_elements_of_an_array_are_short() {
 
 #[test]
 fn loops_stay_whose_packs_are_faster_than_copies() {
-    let machine = Machine { register_bits: 512, registers: 32, gathers: false };
+    let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: Some(8) };
     let stay = |iterations: u32| {
         let module = parse(&format!(
             r#"

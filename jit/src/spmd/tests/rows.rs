@@ -13,7 +13,7 @@ use crate::spmd::workgroup::regions::Growth;
 use crate::target::machine::Machine;
 
 /// The machine with AVX-512.
-const LONG: Machine = Machine { register_bits: 512, registers: 32, gathers: true };
+const LONG: Machine = Machine { register_bits: 512, registers: 32, gathers: true, masked_store_bits: Some(8) };
 
 /// Compares the results at all widths, with several rows at once, too. Returns the code of packs of eight lanes and two rows.
 fn two_rows(module: &Module) -> Function {

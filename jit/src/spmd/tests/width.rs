@@ -764,7 +764,7 @@ kernel f0 args 32
     );
     let module = text::parse_module(&module).unwrap_or_else(|e| panic!("{e}"));
     let kernel = &module.kernels[0];
-    let machine = Machine { register_bits: 512, registers: 32, gathers: true };
+    let machine = Machine { register_bits: 512, registers: 32, gathers: true, masked_store_bits: None };
     let rows = RowLengths::of(kernel);
     matches!(Width::choose(&module.funcs[kernel.func], rows, &Options::default(), &machine), Width::Packs(..))
 }
