@@ -216,17 +216,21 @@ impl Width {
             chosen = half;
         }
         let lanes = chosen.lanes;
-        let rows = match rows {
-            RowLengths::Unknown => long_rows(func, 2 * lanes),
-            RowLengths::Exactly(items) => items.is_multiple_of(u64::from(2 * lanes)),
+        let has_rows_of = |lanes: u32| match rows {
+            RowLengths::Unknown => long_rows(func, lanes),
+            RowLengths::Exactly(items) => items.is_multiple_of(lanes.into()),
             RowLengths::Long => true,
         };
         let narrow_ops = chosen.computes_narrow_elements();
         // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does
         // not matter.
-        let fits = fitting_lanes(&normal, u32::from(waits)).is_none_or(|fitting| 2 * lanes <= fitting);
-        let tried = rows && lanes < MAX_LANES && fits && !adapts && chosen.insts() <= MAX_INSTS_DOUBLED;
-        let doubled = tried.then(|| WidthCandidate::new(normal, 2 * lanes, machine));
+        let fitting = fitting_lanes(&normal, u32::from(waits)).unwrap_or(MAX_LANES);
+        let has_room_for = |lanes: u32, now: &WidthCandidate<'_>| {
+            let fits = lanes <= MAX_LANES.min(fitting) && !adapts;
+            fits && has_rows_of(lanes) && now.insts() <= MAX_INSTS_DOUBLED
+        };
+        let tried = has_room_for(2 * lanes, &chosen);
+        let doubled = tried.then(|| WidthCandidate::new(normal.clone(), 2 * lanes, machine));
         // The rows of volumes are short.
         let shares = |doubled: &WidthCandidate<'_>| highest_dimension(func) <= PLANE && !doubled.spills();
         if let Some(doubled) = doubled.filter(|doubled| waits || narrow_accesses || narrow_ops || shares(doubled)) {
@@ -243,6 +247,21 @@ impl Width {
                 } else {
                     (chosen, costs) = (doubled, more);
                 }
+            }
+        }
+        // With elements of 64 bits, or short registers, loops wait with twice the lanes, too. Where lanes part, more of them are idle
+        // in longer packs; and several rows at once fill the units as well, and share what they load.
+        if waits
+            && !uses_other_dimensions(func)
+            && !narrow_accesses
+            && chosen.lanes == 2 * lanes
+            && has_room_for(2 * chosen.lanes, &chosen)
+            && Waits::new(&normal, chosen.lanes, machine).in_shared_loops()
+        {
+            let again = WidthCandidate::new(normal, 2 * chosen.lanes, machine);
+            let more = again.costs();
+            if more.hot <= SLACK * 2.0 * costs.hot {
+                (chosen, costs) = (again, more);
             }
         }
         let (mut gain, mut instead) = (costs.scalar / costs.pack.max(1.0), "scalar code");
@@ -562,6 +581,14 @@ impl<'a> Waits<'a> {
     /// Operations executed lane by lane are limited only by themselves.
     fn is_per_lane(&self, inst: Inst) -> bool {
         how(self.normal.func.dfg.inst(inst).op) == How::PerLane
+    }
+
+    /// Whether there are recurrence-bound loops that all lanes execute together.
+    fn in_shared_loops(&self) -> bool {
+        let NormalForm { cfg, loops, .. } = self.normal;
+        let divergence = self.divergence();
+        let parts = |&&block: &&Block| loops.depth(block) > 0 && divergence.diverges(block);
+        self.in_loops() && !cfg.rpo().iter().any(|block| parts(&block))
     }
 
     /// Whether there are recurrence-bound loops, and the values of twice as many lanes fit the registers. Work-items without

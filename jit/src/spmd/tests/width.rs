@@ -534,6 +534,46 @@ kernel f0 args 8
     assert_eq!(made.report.width, 32, "{}", made.report);
 }
 
+/// Two registers of doubles do not fill the units either, and sums of doubles from memory do not wait.
+#[test]
+fn recurrences_of_doubles_have_four_times_the_lanes() {
+    let lanes = |next: &str| {
+        let module = text::parse_module(&format!(
+            r#"
+function f0 "k" canonical {{
+b0:
+    v0: ptr(global) = arg 0
+    v1: i64 = global_id 0
+    v3: f64 = stofp rte v1
+    v4: i32 = const 0
+    v5: i32 = const 1
+    v6: i32 = const 100
+    v8: i64 = global_size 0
+    jump b1(v4, v3, v1)
+b1(v10: i32, v11: f64, v18: i64):
+    v30: ptr(global) = addr scale 8 v0, v18
+    {next}
+    v16: i32 = iadd v10, v5
+    v19: i64 = iadd v18, v8
+    v17: b1 = icmp slt v16, v6
+    branch v17, b1(v16, v15, v19), b2
+b2:
+    v22: ptr(global) = addr scale 8 v0, v1
+    store align 8 v22, v15
+    ret
+}}
+kernel f0 args 8
+"#
+        ));
+        let module = module.unwrap_or_else(|e| panic!("{e}"));
+        let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
+        let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine).unwrap();
+        made.report.width
+    };
+    assert_eq!(lanes("v12: f64 = fma v11, v11, v3\nv15: f64 = fma v12, v11, v3"), 32);
+    assert_ne!(lanes("v12: f64 = load align 8 v30\nv13: f64 = fmul v12, v12\nv15: f64 = fadd v13, v12"), 32);
+}
+
 /// Programs take a work-group of 32 work-items for one sub-group.
 #[test]
 fn sub_groups_have_the_size_that_programs_expect() {
