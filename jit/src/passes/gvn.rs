@@ -98,9 +98,8 @@ pub(super) fn run(func: &mut Function) -> Changed {
         }
         ends.set(block, memory);
     }
-    let changed = !loads.is_empty();
+    let changed = !loads.is_empty() || replacements.any() || specialized || !jumps.is_empty();
     assemble(func, loads);
-    let changed = changed || replacements.any() || specialized || !jumps.is_empty();
     for (inst, call) in jumps {
         set_jump(func, inst, call);
     }

@@ -156,7 +156,7 @@ impl Width {
             return Width::Packs(lanes, Box::new(chosen.general), chosen.versions.map(Box::new), false);
         }
         let element_bits = dominant_element_bits(outlined.as_ref().unwrap_or(&normal));
-        let adapts = sub_groups && adapts_to_sub_groups(func);
+        let adapts = adapts_to_sub_groups(func);
         let least = match (sub_groups, machine.register_bits > Machine::COMMON.register_bits && !adapts) {
             (true, true) => LEAST_LONG_SUB_GROUP,
             (true, false) => LEAST_SUB_GROUP,

@@ -17,6 +17,7 @@ mod shared_places;
 mod single_item_groups;
 mod single_lane_regions;
 mod spin_loops;
+mod sub_groups;
 mod superwords;
 mod uniformity;
 mod versioning;

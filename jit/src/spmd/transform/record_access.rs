@@ -2,7 +2,7 @@
 //!
 //! If each work-item has a record next to its neighbour's, an access to one field jumps from record to record. All fields
 //! together are contiguous for a pack, and shuffles sort them. Loads of a few fields are left alone, because each of them
-//! loads the whole stretch anyway; stores to a few fields would be scattered.
+//! loads the whole stretch anyway; stores to neighbouring fields, but not all, are merged without the others.
 //!
 //! If the records of the lanes are far from each other (each work-item has a row of a matrix, or a block of a message), up to
 //! [`PIECE_BYTES`] of a lane are accessed at once instead of one element of all lanes.
@@ -274,7 +274,7 @@ impl FieldRecord {
             None => divergence.has_known_distances(pointer),
         };
         if near && dense && group.op == Opcode::Store && fields.len() >= least {
-            // Without the gaps, that is: these are stored at once, under a mask, or in pieces.
+            // The records are stored at once under a mask that leaves the other fields alone, or lane by lane.
             return whole.and_then(|_| FieldRecord::of(func, fields)).into_iter().collect();
         }
         if near || !apart {

@@ -54,14 +54,26 @@ impl Collective {
     }
 }
 
-/// Whether a kernel can observe which work-items make up a sub-group.
-pub(crate) fn observes_sub_groups(func: &Function) -> bool {
-    func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).any(|&inst| {
+/// What an instruction observes of sub-groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Observed {
+    Nothing,
+    /// How many work-items they have.
+    Size,
+    /// Which work-items make up one.
+    Members,
+}
+
+impl Observed {
+    fn by(func: &Function, inst: Inst) -> Observed {
         match class(func.dfg.inst(inst).op) {
-            Class::Query(query) => is_of_sub_groups(query),
-            Class::Collective => Collective::of(func, inst).is_none(),
-            Class::NamedBarrier => true,
-            Class::Constant
+            Class::Query(query) if is_size_of_sub_groups(query) => Observed::Size,
+            Class::Query(query) if is_of_sub_groups(query) => Observed::Members,
+            Class::Collective if Collective::of(func, inst).is_none() => Observed::Members,
+            Class::NamedBarrier => Observed::Members,
+            Class::Query(_)
+            | Class::Collective
+            | Class::Constant
             | Class::Arg
             | Class::ArgAddr
             | Class::SlotAddr
@@ -74,43 +86,28 @@ pub(crate) fn observes_sub_groups(func: &Function) -> bool {
             | Class::Yield
             | Class::Branch
             | Class::End
-            | Class::Image => false,
+            | Class::Image => Observed::Nothing,
         }
-    })
+    }
+}
+
+fn insts(func: &Function) -> impl Iterator<Item = Inst> {
+    func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).copied()
+}
+
+/// Whether a kernel can observe which work-items make up a sub-group.
+pub(crate) fn observes_sub_groups(func: &Function) -> bool {
+    insts(func).any(|inst| Observed::by(func, inst) != Observed::Nothing)
 }
 
 /// Whether the sub-groups of a kernel meet at barriers, and it observes nothing of them but how many work-items they have: it
 /// exchanges values through local memory, in places that depend on that number.
 pub(crate) fn adapts_to_sub_groups(func: &Function) -> bool {
-    let (mut asks, mut meets) = (false, false);
-    for &inst in func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)) {
-        let data = func.dfg.inst(inst);
-        match class(data.op) {
-            Class::Query(query) if is_size_of_sub_groups(query) => asks = true,
-            Class::Query(query) if is_of_sub_groups(query) => return false,
-            Class::Collective if Collective::of(func, inst).is_none() => return false,
-            Class::NamedBarrier => return false,
-            Class::Barrier => {
-                meets |= matches!(&data.imm, Imm::Barrier(info) if info.execution == MemScope::SubGroup);
-            }
-            Class::Query(_)
-            | Class::Collective
-            | Class::Constant
-            | Class::Arg
-            | Class::ArgAddr
-            | Class::SlotAddr
-            | Class::GlobalAddr
-            | Class::InSpace
-            | Class::Cheap
-            | Class::Load
-            | Class::Plain
-            | Class::Yield
-            | Class::Branch
-            | Class::End
-            | Class::Image => {}
-        }
-    }
-    asks && meets
+    let of_sub_group =
+        |inst| matches!(&func.dfg.inst(inst).imm, Imm::Barrier(info) if info.execution == MemScope::SubGroup);
+    observes_sub_groups(func)
+        && insts(func).all(|inst| Observed::by(func, inst) != Observed::Members)
+        && insts(func).any(of_sub_group)
 }
 
 /// Number of work-items in a row that access a long enough run of memory.

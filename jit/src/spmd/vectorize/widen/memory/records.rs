@@ -202,6 +202,11 @@ impl Widener<'_> {
         self.at().shuffle(pack, pack, &lanes)
     }
 
+    /// The halves of packs.
+    fn halves(&mut self, packs: &[Value]) -> [Packs; 2] {
+        [0, 1].map(|number| packs.iter().map(|&pack| self.half(pack, number)).collect())
+    }
+
     /// Loads records and deinterleaves them.
     pub(super) fn load_records(&mut self, records: Records, ty: Type, mem: MemInfo, mask: Mask) -> Packs {
         if self.is_in_halves(records) {
@@ -261,7 +266,7 @@ impl Widener<'_> {
         if self.is_in_halves(records) {
             let packs = self.packs(value);
             let elem = self.out.dfg.ty(packs[0]).elem;
-            let halves = [0, 1].map(|number| packs.iter().map(|&pack| self.half(pack, number)).collect::<Packs>());
+            let halves = self.halves(&packs);
             self.for_halves(records, elem, mask, |this, number, records, mask| {
                 let whole = this.interleave(&halves[number]);
                 this.store_interleaved_records(records, whole, element, mask);
@@ -300,7 +305,7 @@ impl Widener<'_> {
         if !self.is_in_halves(records) {
             return self.store_packs_beside_gaps(records, &packs, element, mask);
         }
-        let halves = [0, 1].map(|number| packs.iter().map(|&pack| self.half(pack, number)).collect::<Packs>());
+        let halves = self.halves(&packs);
         self.for_halves(records, elem, mask, |this, number, records, mask| {
             this.store_packs_beside_gaps(records, &halves[number], element, mask);
         });
