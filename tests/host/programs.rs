@@ -312,6 +312,20 @@ fn build_callback() {
 }
 
 #[test]
+fn a_program_may_be_used_while_it_is_built() {
+    extern "C" fn notify(_: cl_program, _: *mut c_void) {}
+    let session = session();
+    for number in 0..4 {
+        let text = format!("kernel void t(global int *out, int x) {{ *out = x + {number}; }}");
+        let program = source(session, &text);
+        cl3::program::build_program(program.get(), session.context.devices(), c"", Some(notify), null_mut())
+            .expect("a build begun");
+        assert_eq!(answer(session, program.get(), 5), 5 + number);
+        assert_eq!(build_info(session, program.get(), CL_PROGRAM_BUILD_STATUS), 0);
+    }
+}
+
+#[test]
 fn cloned_kernel_keeps_arguments_of_its_own() {
     let session = session();
     let (_program, kernel) = session.kernel("kernel void t(global int *out, int x) { *out = x; }", "", "t");

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use clift_include::cl;
 use clift_jit::ModuleSummary;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::context::Context;
 use crate::error::ClError::InvalidOperation;
@@ -33,6 +33,8 @@ pub struct Program {
     context: Ref<Context>,
     origin: Origin,
     state: Mutex<State>,
+    /// Notified when a build has ended.
+    build_ended: Condvar,
 }
 
 cl_object!(Program, b"prog", InvalidProgram);
@@ -97,6 +99,8 @@ struct State {
     product: Option<Arc<Product>>,
     /// Number of kernel objects. While there are any, the program may not be built again.
     kernels: usize,
+    /// The process that executes the build in progress. In a child process, a parent's build never ends.
+    builder: u32,
 }
 
 /// The outcome of the last build, for `clGetProgramBuildInfo`.
@@ -129,8 +133,19 @@ impl Program {
             log: String::new(),
             product,
             kernels: 0,
+            builder: 0,
         };
-        Self { context, origin, state: Mutex::new(state) }
+        Self { context, origin, state: Mutex::new(state), build_ended: Condvar::new() }
+    }
+
+    /// The state after the build in progress, if there is one: applications use programs whose build they have started without
+    /// having waited for its notification.
+    fn settled(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        while state.status == cl::CL_BUILD_IN_PROGRESS && state.builder == std::process::id() {
+            self.build_ended.wait(&mut state);
+        }
+        state
     }
 
     /// Its context.
@@ -143,14 +158,19 @@ impl Program {
         &self.origin
     }
 
-    /// The result of the last build, or the given binary.
+    /// The result of the last build, or the given binary. Waits for a build in progress.
     pub fn product(&self) -> Option<Arc<Product>> {
+        self.settled().product.clone()
+    }
+
+    /// As [`Program::product`], but of the last build that has ended.
+    pub fn last_product(&self) -> Option<Arc<Product>> {
         self.state.lock().product.clone()
     }
 
-    /// The executable, if there is one with code.
+    /// The executable, if there is one with code. Waits for a build in progress.
     pub fn executable(&self) -> Option<Arc<Executable>> {
-        self.state.lock().product.as_ref()?.executable.clone()
+        self.settled().product.as_ref()?.executable.clone()
     }
 
     /// The outcome of the last build.
@@ -175,9 +195,9 @@ impl Program {
     }
 
     /// Returns the executable for a new kernel object, and counts that object until [`Program::detach`]. Both happen in one step,
-    /// so that no build can start in between.
+    /// so that no build can start in between. Waits for a build in progress.
     pub fn attach(&self) -> Option<Arc<Executable>> {
-        let mut state = self.state.lock();
+        let mut state = self.settled();
         let executable = state.product.as_ref()?.executable.clone()?;
         state.kernels += 1;
         Some(executable)
@@ -226,6 +246,7 @@ impl Started {
         // CL_INVALID_OPERATION if there are kernel objects attached to program
         ensure(state.kernels == 0, InvalidOperation)?;
         state.status = cl::CL_BUILD_IN_PROGRESS;
+        state.builder = std::process::id();
         options.clone_into(&mut state.options);
         state.log.clear();
         drop(state);
@@ -258,6 +279,7 @@ impl Started {
             None
         };
         drop(state);
+        self.program.build_ended.notify_all();
         // Code is freed without the lock.
         drop(old);
         success

@@ -84,7 +84,7 @@ impl Event {
     /// only the callback that caused it.
     pub fn on_status(&self, threshold: i32, callback: StatusCallback) {
         if let Some(due) = self.0.on_status(threshold, callback) {
-            pool::call_back(DueCallbacks::from_iter([due]));
+            pool::call_back(self.0.callback_source(), DueCallbacks::from_iter([due]));
         }
     }
 

@@ -14,7 +14,7 @@ use super::termination::Termination;
 use crate::clock::now_ns;
 use crate::enqueue::WaitingChild;
 use crate::launch::Launch;
-use crate::pool::{PoolHandle, Signal};
+use crate::pool::{CallbackSource, PoolHandle, Signal};
 use crate::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard};
 use crate::trace::{self, Traced};
@@ -478,10 +478,16 @@ impl Node {
             return None;
         }
         inner.retired = retired;
-        self.status.store(status, Ordering::Release);
+        let callbacks = due(&mut inner, status);
+        let has_callbacks = !callbacks.is_empty();
+        if has_callbacks {
+            pool::make_due(self.callback_source(), callbacks, || self.status.store(status, Ordering::Release));
+        } else {
+            self.status.store(status, Ordering::Release);
+        }
         Some(Completion {
             dependants: core::mem::take(&mut inner.dependants),
-            callbacks: due(&mut inner, status),
+            has_callbacks,
             waiters: core::mem::take(&mut inner.waiters),
         })
     }
@@ -498,6 +504,14 @@ impl Node {
         }
         inner.callbacks.push((threshold, callback));
         None
+    }
+
+    /// Whose its callbacks are, for threads that wait for them.
+    pub(crate) fn callback_source(&self) -> CallbackSource {
+        match self.kind {
+            NodeKind::User => CallbackSource::UserEvents,
+            NodeKind::Nothing | NodeKind::Launch | NodeKind::Task => CallbackSource::Queue(self.position.queue),
+        }
     }
 
     /// Registers a signal to be raised at the end; false when the command has already ended.
@@ -548,7 +562,8 @@ impl Node {
 /// What remains to be done when a command has ended.
 pub(crate) struct Completion {
     pub(crate) dependants: Dependants,
-    pub(crate) callbacks: DueCallbacks,
+    /// Whether it made callbacks due.
+    pub(crate) has_callbacks: bool,
     pub(crate) waiters: SmallVec<[Arc<Signal>; 1]>,
 }
 

@@ -13,7 +13,7 @@ use super::settle;
 use super::termination::Termination;
 use crate::launch::Launch;
 use crate::memory::MemoryError;
-use crate::pool::{self, PoolHandle};
+use crate::pool::{self, CallbackSource, PoolHandle};
 use crate::sync::{Mutex, MutexGuard};
 use crate::trace::Traced;
 
@@ -270,7 +270,9 @@ impl Queue {
 }
 
 impl Drop for Queue {
+    /// Its commands go on. Callbacks that are due should have been called: the application may be about to free what they use.
     fn drop(&mut self) {
+        pool::leave_callbacks(CallbackSource::Queue(self.id), !settle::is_ending_command());
         self.options.pool.remove_queue();
     }
 }

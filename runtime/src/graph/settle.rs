@@ -37,8 +37,8 @@ pub(super) enum SettleStep {
     Completion(Completion, i32),
     /// Release these commands: a predecessor ended with this status.
     Release(Dependants, i32),
-    /// Call these callbacks.
-    Callbacks(DueCallbacks),
+    /// Let the callbacks that are due be called.
+    Callbacks,
 }
 
 /// A thread's pending steps.
@@ -144,12 +144,12 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
                     signal.raise();
                 }
                 self.release(completion.dependants, status);
-                if !completion.callbacks.is_empty() {
-                    self.steps.push(SettleStep::Callbacks(completion.callbacks));
+                if completion.has_callbacks {
+                    self.steps.push(SettleStep::Callbacks);
                 }
             }
             SettleStep::Release(dependants, status) => self.release(dependants, status),
-            SettleStep::Callbacks(callbacks) => self.call_all(callbacks),
+            SettleStep::Callbacks => pool::call_due(),
         }
     }
 
@@ -163,7 +163,7 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
             return;
         }
         node.record(Timestamp::Submit);
-        self.call_all(node.advance(status::SUBMITTED));
+        call_back(&node, node.advance(status::SUBMITTED));
         if node.kind == NodeKind::Nothing {
             start(&node);
             self.steps.push(SettleStep::End(Ended { node, status: status::COMPLETE, retired: None }));
@@ -203,13 +203,6 @@ impl<F: FnMut(&Node) -> bool> Round<'_, F> {
             }
         }
     }
-
-    fn call_all(&mut self, callbacks: DueCallbacks) {
-        if callbacks.is_empty() {
-            return;
-        }
-        pool::call_back(callbacks);
-    }
 }
 
 /// Starts the command; returns its work.
@@ -218,10 +211,15 @@ pub(crate) fn start(node: &Node) -> Option<Work> {
     node.record_start();
     node.trace_start();
     let (work, callbacks) = node.begin();
-    if !callbacks.is_empty() {
-        pool::call_back(callbacks);
-    }
+    call_back(node, callbacks);
     work
+}
+
+/// Makes callbacks of the command due.
+fn call_back(node: &Node, callbacks: DueCallbacks) {
+    if !callbacks.is_empty() {
+        pool::call_back(node.callback_source(), callbacks);
+    }
 }
 
 /// Ends a command. Returns a command to run next, see [`run`].

@@ -27,9 +27,9 @@ use std::time::Duration;
 pub use cpus::{Processors, processors};
 pub(crate) use jobs::Job;
 pub use lifecycle::at_fork;
-pub(crate) use strand::call as call_back;
 pub use strand::defer;
-pub(crate) use wait::{Signal, wait, wait_for_queue};
+pub(crate) use strand::{CallbackSource, call as call_back, call_due, make_due};
+pub(crate) use wait::{Signal, leave_callbacks, wait, wait_for_queue};
 use worker::on_working_worker;
 pub(crate) use worker::{on_worker, place};
 

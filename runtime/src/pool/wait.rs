@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::jobs::JobFilter;
 use super::worker::{WAITER_POLL_PAUSES, on_worker, own_pool, run, spin};
-use super::{Pool, SHARED, take_from_any_pool};
+use super::{CallbackSource, Pool, SHARED, take_from_any_pool};
 use crate::graph::{self, Node};
 use crate::launch;
 use crate::sync::{Condvar, Mutex};
@@ -93,6 +93,14 @@ fn wait_helping(node: &Arc<Node>, own: JobFilter) {
         }
     }
     launch::trim_arenas();
+    wait_for_callbacks(node.callback_source());
+}
+
+/// Waits until the callbacks of `source` that are due have been called, for a limited time. Workers do not wait.
+fn wait_for_callbacks(source: CallbackSource) {
+    if !on_worker() {
+        SHARED.strand.wait_until_called(source);
+    }
 }
 
 /// Sleeps until the node has ended, or until the thread should poll for work again.
@@ -106,4 +114,12 @@ fn park(pool: &Pool, node: &Arc<Node>) {
     signal.sleep(look);
     SHARED.waiting().retain(|other| !Arc::ptr_eq(other, &signal));
     node.unregister_waiter(&signal);
+}
+
+/// As [`wait_for_callbacks`] if `may_wait`, at the end of the source.
+pub(crate) fn leave_callbacks(source: CallbackSource, may_wait: bool) {
+    if may_wait {
+        wait_for_callbacks(source);
+    }
+    SHARED.strand.forget_source(source);
 }

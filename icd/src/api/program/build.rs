@@ -48,7 +48,7 @@ pub fn build(
     let program = handle.get()?;
     // CL_INVALID_VALUE, CL_INVALID_DEVICE: see `checked_targets`
     checked_targets(program.context(), num_devices, device_list, (notify, user_data))?;
-    let product = program.product();
+    let product = program.last_product();
     let text = match (program.origin(), &product) {
         // CL_INVALID_BINARY if program is created with a binary and the device has no valid (executable) one loaded
         (Origin::Binary, Some(product)) => {
@@ -100,9 +100,10 @@ pub fn built(program: &Ref<Program>) -> Option<Arc<Executable>> {
         return None;
     }
     let text = product.contents.options.clone();
-    // If another thread is building the program, the result is the same as if this call had come before that build.
-    let started = Started::begin(program, &text).ok()?;
-    let _ = execute(started, move |_| linked(product.contents.units.clone(), None, text));
+    // If another thread is building the program, its executable is waited for.
+    if let Ok(started) = Started::begin(program, &text) {
+        let _ = execute(started, move |_| linked(product.contents.units.clone(), None, text));
+    }
     program.executable()
 }
 
