@@ -240,6 +240,12 @@ pub struct Resources {
     pub packs_of_groups: bool,
 }
 
+/// Whether the global ids of a launch are below [`PACKED_ID_BOUND`], also those of `idle` lanes beyond the end of a row.
+pub fn has_bounded_ids(global_size: [u64; 3], global_offset: [u64; 3], idle: u64) -> bool {
+    let end = |d: usize| global_size[d].checked_add(global_offset[d])?.checked_add(if d == 0 { idle } else { 0 });
+    (0..3).all(|d| end(d).is_some_and(|end| end <= PACKED_ID_BOUND))
+}
+
 impl Resources {
     /// Scratch bytes for a group of the given size; `None` on overflow.
     pub fn scratch_bytes_for(&self, local_size: [u64; 3]) -> Option<u64> {
@@ -269,8 +275,7 @@ impl Resources {
     /// these sizes; with [`Self::packs_of_groups`], for each of whose packs it may be called.
     pub fn packed_groups(&self, global_size: [u64; 3], global_offset: [u64; 3], local_size: [u64; 3]) -> u64 {
         let width = u64::from(self.width.max(1));
-        let ends = |d: usize| global_size[d].checked_add(global_offset[d]);
-        if !(0..3).all(|d| ends(d).is_some_and(|end| end <= PACKED_ID_BOUND)) {
+        if !has_bounded_ids(global_size, global_offset, 0) {
             return 0;
         }
         if !global_offset[0].is_multiple_of(width) {

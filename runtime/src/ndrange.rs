@@ -147,8 +147,7 @@ impl NdRange {
     pub(crate) fn coalesced(&self, most: u64, lanes: u64, workers: usize) -> Self {
         let row = self.local_size[0];
         let whole = self.global_size[0].is_multiple_of(row);
-        let spare = self.total_groups() / (GROUPS_PER_WORKER * workers.max(1) as u64);
-        let longer = (most / row).min(spare).min(MAX_COALESCED_ITEMS / self.group_items());
+        let longer = (most / row).min(self.spare_groups(workers)).min(MAX_COALESCED_ITEMS / self.group_items());
         let most = longer.max(lanes.min(most) / row);
         if !whole || most < 2 {
             return *self;
@@ -161,6 +160,39 @@ impl NdRange {
         coalesced
     }
 
+    /// How many groups may become one, so that enough of them remain.
+    fn spare_groups(&self, workers: usize) -> u64 {
+        self.total_groups() / (GROUPS_PER_WORKER * workers.max(1) as u64)
+    }
+
+    /// The same work-items in groups of whole packs of `lanes` along x, as far as the global size allows, for a kernel whose result
+    /// does not depend on the group size: the code for other groups masks each of its packs. Rows are as long as they are, or as
+    /// `most` as for [`NdRange::coalesced`], rounded down, or up to four times as long if fewer packs remain for the last group,
+    /// which is smaller. Nothing changes if few packs are masked, or if there are so few work-items that more code is not worth
+    /// compiling.
+    #[must_use]
+    pub(crate) fn in_whole_packs(&self, most: u64, lanes: u64, workers: usize) -> Self {
+        let (global, row) = (self.global_size[0], self.local_size[0]);
+        let is_large = self.total_items() >= LEAST_REPARTITIONED_ITEMS;
+        if !is_large || lanes < 2 || global < lanes || !self.global_offset[0].is_multiple_of(lanes) {
+            return *self;
+        }
+        let packs = global / lanes;
+        let masked_in = |size: u64| if size.is_multiple_of(lanes) { 0 } else { size.div_ceil(lanes) };
+        let masked = global / row * masked_in(row) + masked_in(global % row);
+        let rows = self.group_items() / row;
+        let shortest = (row.max(most.min(row * self.spare_groups(workers))) / lanes).clamp(1, packs);
+        let longest = (4 * shortest).min(packs).min(MAX_COALESCED_ITEMS / (lanes * rows)).max(shortest);
+        let Some(length) = (shortest..=longest).min_by_key(|length| packs % length) else { return *self };
+        if 2 * (packs % length + masked_in(global % lanes)) > masked || 8 * masked < packs {
+            return *self;
+        }
+        let mut made = *self;
+        made.local_size[0] = length * lanes;
+        made.num_groups[0] = global.div_ceil(length * lanes);
+        made
+    }
+
     /// Whether every group has the full local size.
     pub fn is_uniform(&self) -> bool {
         (0..3).all(|d| self.global_size[d].is_multiple_of(self.local_size[d]))
@@ -169,6 +201,8 @@ impl NdRange {
 
 /// Maximum number of work-items in a coalesced group.
 const MAX_COALESCED_ITEMS: u64 = 4096;
+/// Minimum number of work-items of a launch whose groups are changed to whole packs.
+const LEAST_REPARTITIONED_ITEMS: u64 = 4096;
 /// Minimum number of remaining groups per worker.
 const GROUPS_PER_WORKER: u64 = 32;
 
@@ -254,6 +288,9 @@ const ROWS: u64 = 4;
 /// The time of rows that are executed together, relative to one after the other.
 const ROWS_TOGETHER: f64 = 0.7;
 
+/// The time of packs whose code has masks because rows are not whole packs.
+const MASKED: f64 = 1.35;
+
 /// Largest local size considered in a dimension.
 const SEARCH_MAX: u64 = 4096;
 
@@ -330,6 +367,9 @@ fn model(dims: usize, global_size: [u64; 3], local: [u64; 3], limits: &LocalSize
     let groups: f64 = (0..dims).map(|d| global_size[d].div_ceil(local[d]) as f64).product();
     let packs = local[0].div_ceil(limits.preferred_multiple.max(1)) as f64 * (local[1] * local[2]) as f64;
     let mut time = (groups / workers).ceil() * (packs + 1.0);
+    if !local[0].is_multiple_of(limits.preferred_multiple.max(1)) {
+        time *= MASKED;
+    }
     if limits.rows > 1 && local[1].is_multiple_of(limits.rows) {
         time *= ROWS_TOGETHER;
     }
@@ -379,6 +419,23 @@ mod tests {
         assert_eq!(coalesced([64, 64, 1], [8, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "fewer than workers");
         assert_eq!(coalesced([64, 64, 1], [2, 8, 1], 64), ([8, 8, 1], [8, 8, 1]), "no whole packs");
         assert_eq!(coalesced([0, 64, 1], [8, 8, 1], 1), ([8, 8, 1], [0, 8, 1]), "nothing to do");
+    }
+
+    #[test]
+    fn groups_become_whole_packs() {
+        let made = |global, local| {
+            let range = NdRange::new(2, global, [0; 3], local).expect("it is legal").in_whole_packs(128, 32, 2);
+            (range.local_size(), range.num_groups())
+        };
+        assert_eq!(made([504, 504, 1], [63, 4, 1]), ([160, 4, 1], [4, 126, 1]), "15 packs and a masked one");
+        assert_eq!(made([1000, 1000, 1], [250, 1, 1]), ([320, 1, 1], [4, 1000, 1]), "two of 32 packs are masked");
+        assert_eq!(made([480, 504, 1], [60, 4, 1]), ([160, 4, 1], [3, 126, 1]), "no pack is masked");
+        assert_eq!(made([1_000_001, 1, 1], [101, 1, 1]), ([160, 1, 1], [6251, 1, 1]), "many groups");
+        assert_eq!(made([512, 512, 1], [64, 4, 1]), ([64, 4, 1], [8, 128, 1]), "whole packs");
+        assert_eq!(made([4000, 512, 1], [64, 4, 1]), ([64, 4, 1], [63, 128, 1]), "whole packs but for the last group");
+        assert_eq!(made([1000, 3, 1], [250, 1, 1]), ([250, 1, 1], [4, 3, 1]), "few work-items");
+        assert_eq!(made([31, 1000, 1], [31, 4, 1]), ([31, 4, 1], [1, 250, 1]), "less than a pack");
+        assert_eq!(made([40, 1000, 1], [40, 4, 1]), ([32, 4, 1], [2, 250, 1]), "one of two packs");
     }
 
     #[test]

@@ -37,6 +37,7 @@ const SCENARIOS: &[(&str, Scenario)] = &[
     ("exit_with_work_in_flight", exit_with_work_in_flight),
     ("exit_with_a_task_that_does_not_end", exit_with_a_task_that_does_not_end),
     ("exit_in_a_callback", exit_in_a_callback),
+    ("callbacks_have_been_called_when_a_wait_ends", callbacks_have_been_called_when_a_wait_ends),
     ("destructors_may_finish_queues", destructors_may_finish_queues),
     ("waiting_threads_finish_their_work_at_exit", waiting_threads_finish_their_work_at_exit),
 ];
@@ -434,6 +435,44 @@ fn exit_with_a_task_that_does_not_end() -> i32 {
     while !started.load(Ordering::Relaxed) {
         std::thread::yield_now();
     }
+    PASSED
+}
+
+/// With a thread of its own: callbacks of other tests would delay these.
+fn callbacks_have_been_called_when_a_wait_ends() -> i32 {
+    let late = |event: &Event| {
+        let called = Arc::new(AtomicBool::new(false));
+        let flag = called.clone();
+        let callback = move |_| {
+            std::thread::sleep(Duration::from_millis(2));
+            flag.store(true, Ordering::Relaxed);
+        };
+        event.on_status(status::COMPLETE, Box::new(callback));
+        called
+    };
+    for out_of_order in [false, true] {
+        let queue = Queue::new(QueueOptions { out_of_order, ..QueueOptions::default() });
+        for _ in 0..20 {
+            let event = queue.submit(task(|| std::thread::sleep(Duration::from_micros(50))));
+            let called = late(&event);
+            event.wait();
+            assert!(called.load(Ordering::Relaxed), "by the wait for the event");
+            let called = late(&queue.submit(task(|| ())));
+            queue.submit(task(|| ()));
+            queue.finish();
+            assert!(called.load(Ordering::Relaxed), "by the wait for the queue");
+        }
+        let event = queue.submit(task(|| ()));
+        let called = late(&event);
+        while event.status() != status::COMPLETE {}
+        drop(queue);
+        assert!(called.load(Ordering::Relaxed), "by the end of the queue");
+    }
+    let event = Event::user();
+    let called = late(&event);
+    event.set_user_status(0).expect("it is set once");
+    event.wait();
+    assert!(called.load(Ordering::Relaxed), "by the wait for a user event");
     PASSED
 }
 

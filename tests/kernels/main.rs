@@ -26,6 +26,7 @@ mod memory;
 mod partial_records;
 mod private_arrays;
 mod private_pointers;
+mod ragged;
 mod relatives;
 mod rows;
 mod runs;
@@ -88,6 +89,7 @@ fn main() {
         partial_records::cases(),
         private_arrays::cases(),
         private_pointers::cases(),
+        ragged::cases(),
         relatives::cases(),
         rows::cases(),
         runs::cases(),

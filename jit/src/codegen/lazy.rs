@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use clift_include::abi::{GroupRunFn, Resources, WgContext};
-use clift_kir::Function;
+use clift_include::abi::{GroupRunFn, Resources, WgContext, has_bounded_ids};
+use clift_kir::{Function, Type};
 
 use super::LazySource;
 use super::code_memory::PlacedCode;
@@ -33,6 +33,7 @@ use super::data::ProgramData;
 use super::native::{NativeBackend, PANIC};
 use crate::BuildError;
 use crate::guard::guarded;
+use crate::spmd::Ids;
 
 /// The lazily compiled functions of one kernel.
 pub(super) struct LazyKernel {
@@ -40,7 +41,10 @@ pub(super) struct LazyKernel {
     name: String,
     source: Box<dyn LazySource>,
     data: Arc<ProgramData>,
+    /// For launches with bounded ids, or for all.
     general: OnceLock<Result<PlacedCode, BuildError>>,
+    /// For launches with ids of any size.
+    any_ids: OnceLock<Result<PlacedCode, BuildError>>,
     one_row: OnceLock<Result<PlacedCode, BuildError>>,
     /// By [`ShortPacks::index`].
     narrower: [OnceLock<Option<(PlacedCode, Resources)>>; 2 * WIDTHS],
@@ -88,9 +92,9 @@ impl LazyKernel {
         data: Arc<ProgramData>,
     ) -> LazyKernel {
         let name = name.to_owned();
-        let (general, one_row) = (OnceLock::new(), OnceLock::new());
+        let (general, any_ids, one_row) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let (narrower, without_own, latest) = Default::default();
-        LazyKernel { backend, name, source, data, general, one_row, narrower, without_own, latest }
+        LazyKernel { backend, name, source, data, general, any_ids, one_row, narrower, without_own, latest }
     }
 
     /// The function for all groups of a launch that no other function takes.
@@ -99,8 +103,10 @@ impl LazyKernel {
             && self.source.resources().sub_groups_cross_rows(context.global_size, context.local_size);
         let code = if rows {
             self.one_row.get_or_init(|| self.make("groups as one row", || self.source.one_row()))
+        } else if self.source.depends_on_ids() && !ids_are_bounded(context) {
+            self.any_ids.get_or_init(|| self.make("any group, large ids", || self.source.general(Ids::Any)))
         } else {
-            self.general.get_or_init(|| self.make("any group", || self.source.general()))
+            self.general.get_or_init(|| self.make("any group", || self.source.general(Ids::Bounded)))
         };
         code.as_ref().map(|placed| placed.functions[0])
     }
@@ -180,6 +186,9 @@ impl LazyKernel {
     /// A function for such packs that serves the first groups of a row, and the number of those groups, counted from the row's
     /// start.
     fn for_short_rows(&self, context: &WgContext, packs: ShortPacks) -> Option<(GroupRunFn, u64)> {
+        if !packs.whole && !ids_are_bounded(context) {
+            return None;
+        }
         let (run, needs) = self.narrower(packs)?;
         let groups = if packs.whole {
             needs.packed_groups(context.global_size, context.global_offset, context.local_size)
@@ -190,6 +199,11 @@ impl LazyKernel {
             && needs.local_bytes <= self.source.resources().local_bytes;
         (groups > 0 && fits).then_some((run, groups))
     }
+}
+
+/// Whether the ids of a launch are bounded for functions with idle lanes.
+fn ids_are_bounded(context: &WgContext) -> bool {
+    has_bounded_ids(context.global_size, context.global_offset, Type::MAX_LANES.into())
 }
 
 /// The time of a pack without lanes, relative to one of the kernel's own width; each lane adds its share of the rest. Loops

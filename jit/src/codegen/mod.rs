@@ -40,6 +40,7 @@ use clift_kir::ops::IntOp;
 use clift_kir::{Func, Function, Module, Opcode};
 
 use super::BuildError;
+use super::spmd::Ids;
 use super::target::caps::VectorCaps;
 use data::{PlacedFunction, ProgramData};
 pub(crate) use lazy::ShortPacks;
@@ -73,11 +74,14 @@ pub(crate) trait LazySource: std::fmt::Debug + Send + Sync {
     /// The resources that launches provide for the kernel.
     fn resources(&self) -> &Resources;
 
-    /// The function for any work-group, at stage *legal*.
+    /// The function for any work-group of launches with such ids, at stage *legal*.
     ///
     /// # Errors
     /// [`BuildError::Internal`] when a stage broke an invariant.
-    fn general(&self) -> Result<Function, BuildError>;
+    fn general(&self, ids: Ids) -> Result<Function, BuildError>;
+
+    /// Whether [`Self::general`] depends on the ids.
+    fn depends_on_ids(&self) -> bool;
 
     /// Whether the work-groups of several rows that are not whole packs need the function [`Self::one_row`].
     fn has_one_row(&self) -> bool;

@@ -9,8 +9,8 @@ use super::backends::Backends;
 use super::observer::StageObserver;
 use super::on_demand::LazyKernelSource;
 use crate::codegen::{AcceptedStage, KernelFunction, constant_tables, demote, legalize};
-use crate::spmd::PackCosts;
 use crate::spmd::report::VectorizationReport;
+use crate::spmd::{Ids, PackCosts};
 use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, passes, spmd};
 
@@ -27,16 +27,19 @@ pub(super) fn compile(
     let options = narrowed.as_ref().unwrap_or(options);
     let kernel = &module.kernels[number];
     let machine = backends.machine();
+    // Most launches consist of whole packs and need only the packed function. A dump must contain the general one too.
+    let with_general = options.dumps_code();
     let groups = match module.funcs[kernel.func].stage {
         Stage::Looped => already_looped(module, kernel),
-        _ => spmd::group_functions(module, kernel, options, &machine)?,
+        _ => spmd::group_functions(module, kernel, options, &machine, with_general)?,
     };
-    let others = [groups.packed.as_ref(), groups.one_row.as_ref()].map(|made| made.map(|made| made.resources));
-    let general = &groups.general;
+    let all = [&groups.general, &groups.packed, &groups.one_row];
+    let mut made = all.into_iter().flatten();
+    let first = made.next().ok_or_else(|| BuildError::Internal("a kernel without a function".to_owned()))?;
     let mut needs = KernelNeeds {
-        resources: others.into_iter().flatten().fold(general.resources, Resources::max),
-        private_bytes: general.private_bytes,
-        has_barrier: general.has_barrier,
+        resources: made.map(|made| made.resources).fold(first.resources, Resources::max),
+        private_bytes: first.private_bytes,
+        has_barrier: first.has_barrier,
         report: groups.report,
         costs: groups.costs,
         has_other_backend: false,
@@ -62,11 +65,14 @@ pub(super) fn compile(
         return Ok(StagedKernel { needs, scalar, general: KernelFunction::Canonical(kernel.func, size), packed: None });
     };
     let packed = groups.packed.map(|made| to_legal(observer, module, &made, caps, options)).transpose()?;
-    // Most launches consist of whole packs and need only the packed function. A dump must contain the general one too.
     let general = if packed.is_some() && !options.dumps_code() {
         if cfg!(debug_assertions) {
-            for made in std::iter::once(&groups.general).chain(&groups.one_row) {
+            for made in groups.general.iter().chain(&groups.one_row) {
                 to_legal(observer, module, made, caps, options)?;
+            }
+            for ids in [Ids::Any, Ids::Bounded].into_iter().filter(|_| groups.general.is_none()) {
+                let made = spmd::general(module, kernel, options, &machine, needs.resources.width, ids)?;
+                to_legal(observer, module, &made, caps, options)?;
             }
         }
         KernelFunction::Lazy(Box::new(LazyKernelSource {
@@ -79,8 +85,9 @@ pub(super) fn compile(
             options: options.clone(),
         }))
     } else {
-        let general = groups.one_row.as_ref().unwrap_or(&groups.general);
-        KernelFunction::Legal(Box::new(to_legal(observer, module, general, caps, options)?))
+        let general = groups.one_row.or(groups.general);
+        let general = general.ok_or_else(|| BuildError::Internal("a kernel without a function".to_owned()))?;
+        KernelFunction::Legal(Box::new(to_legal(observer, module, &general, caps, options)?))
     };
     Ok(StagedKernel { needs, scalar, general, packed })
 }
@@ -130,7 +137,7 @@ fn already_looped(module: &Module, kernel: &KernelData) -> spmd::GroupFunctions 
         has_barrier: false,
     };
     spmd::GroupFunctions {
-        general,
+        general: Some(general),
         packed: None,
         one_row: None,
         report: VectorizationReport::scalar("handwritten kernel IR"),

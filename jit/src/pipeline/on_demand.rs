@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clift_include::abi::Resources;
-use clift_kir::{Function, Module, Stage};
+use clift_kir::{Function, KernelData, Module, Stage};
 
 use super::PANIC;
 use super::batch::{KernelRequest, compile_kernels};
@@ -17,7 +17,7 @@ use crate::codegen::data::ProgramData;
 use crate::codegen::{AcceptedStage, Backend, LazySource, ShortPacks};
 use crate::guard::guarded;
 use crate::specialize::{CodeVariant, LaunchFacts, LaunchForm, Specialization};
-use crate::spmd::GroupFunction;
+use crate::spmd::{GroupFunction, Ids};
 use crate::target::caps::VectorCaps;
 use crate::{BuildError, Options, spmd};
 
@@ -27,8 +27,8 @@ pub(super) struct LazyKernelSource {
     pub(super) module: Arc<Module>,
     /// Its index in the module.
     pub(super) kernel: usize,
-    /// The function for any work-group.
-    pub(super) general: GroupFunction,
+    /// The function for any work-group, unless it is made on demand.
+    pub(super) general: Option<GroupFunction>,
     /// The function for work-groups as one row, if the kernel needs it.
     pub(super) one_row: Option<GroupFunction>,
     /// The resources that launches provide for it.
@@ -40,6 +40,10 @@ pub(super) struct LazyKernelSource {
 }
 
 impl LazyKernelSource {
+    fn kernel(&self) -> &KernelData {
+        &self.module.kernels[self.kernel]
+    }
+
     fn caps(&self) -> &VectorCaps {
         let AcceptedStage::Legal(caps) = self.backend.accepted_stage() else {
             unreachable!("broken invariant: interpreted on demand")
@@ -54,7 +58,9 @@ impl LazyKernelSource {
 
 impl fmt::Debug for LazyKernelSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LazyKernelSource").field("name", &self.general.func.name).finish_non_exhaustive()
+        f.debug_struct("LazyKernelSource")
+            .field("name", &self.module.funcs[self.kernel().func].name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -63,8 +69,19 @@ impl LazySource for LazyKernelSource {
         &self.resources
     }
 
-    fn general(&self) -> Result<Function, BuildError> {
-        self.to_legal(&self.general)
+    fn general(&self, ids: Ids) -> Result<Function, BuildError> {
+        match &self.general {
+            Some(made) => self.to_legal(made),
+            None => {
+                let machine = self.caps().machine();
+                let lanes = self.resources.width;
+                self.to_legal(&spmd::general(&self.module, self.kernel(), &self.options, &machine, lanes, ids)?)
+            }
+        }
+    }
+
+    fn depends_on_ids(&self) -> bool {
+        self.general.is_none()
     }
 
     fn has_one_row(&self) -> bool {
@@ -72,11 +89,14 @@ impl LazySource for LazyKernelSource {
     }
 
     fn one_row(&self) -> Result<Function, BuildError> {
-        self.to_legal(self.one_row.as_ref().unwrap_or(&self.general))
+        match &self.one_row {
+            Some(made) => self.to_legal(made),
+            None => self.general(Ids::Any),
+        }
     }
 
     fn narrower(&self, packs: ShortPacks) -> Result<Option<(Function, Resources)>, BuildError> {
-        let kernel = &self.module.kernels[self.kernel];
+        let kernel = self.kernel();
         let machine = self.caps().machine();
         let made = if packs.lanes == self.resources.width {
             spmd::general_of_rows(&self.module, kernel, &self.options, &machine, packs.lanes)?

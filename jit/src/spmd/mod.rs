@@ -50,12 +50,13 @@ use crate::target::machine::Machine;
 pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
 use cost::width::{RowLengths, Width, uses_other_dimensions};
 use report::VectorizationReport;
+use transform::normalize::KnownOfPacks;
 pub(crate) use transform::rolled_loops;
 pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 use transform::single_lane_regions::{self, Vectorizer};
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;
-use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam};
+use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam, versioning};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{coalesced_row, observes_sub_groups};
@@ -79,8 +80,8 @@ pub struct GroupFunction {
 /// The group functions of a kernel.
 #[derive(Clone, Debug)]
 pub struct GroupFunctions {
-    /// Takes any work-group.
-    pub general: GroupFunction,
+    /// Takes any work-group. `None` if it is made on demand, by [`general`]: it needs no more memory than the packed one.
+    pub general: Option<GroupFunction>,
     /// Takes work-groups whose rows are whole packs. Present only when a pack has several lanes. See
     /// [`clift_include::abi::KernelEntry::packed`] for its full contract.
     pub packed: Option<GroupFunction>,
@@ -98,7 +99,8 @@ pub(crate) fn has_long_vectors(func: &Function, machine: &Machine) -> bool {
     cost::width::long_vectors(func, machine).is_some()
 }
 
-/// Makes the group functions of a kernel.
+/// Makes the group functions of a kernel; that for any work-group only if it may need more memory than the packed one, or if
+/// `with_general`.
 ///
 /// # Errors
 /// [`BuildError::Limit`] when private or local variables overflow any address space.
@@ -107,12 +109,63 @@ pub fn group_functions(
     kernel: &KernelData,
     options: &Options,
     machine: &Machine,
+    with_general: bool,
 ) -> Result<GroupFunctions, BuildError> {
-    make(module, kernel, options, machine, regions::Growth::default())
+    make(module, kernel, options, machine, (regions::Growth::default(), with_general))
 }
 
-/// A group function with packs of `lanes` lanes, fewer than the kernel's own width: for launches with short rows, which are
-/// whole packs or, unless `whole`, may have idle lanes. `None` if the kernel can observe the width of a pack.
+/// The global ids of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ids {
+    /// They may have any size.
+    Any,
+    /// As [`clift_include::abi::has_bounded_ids`] says.
+    Bounded,
+}
+
+/// The group function for any work-group of a kernel for which [`group_functions`] does not make it, with the same number of
+/// lanes. Indices that are computed with 32 bits are understood only where ids are bounded.
+///
+/// # Errors
+/// [`BuildError::Internal`] if it needs more memory than the packed one.
+pub fn general(
+    module: &Module,
+    kernel: &KernelData,
+    options: &Options,
+    machine: &Machine,
+    lanes: u32,
+    ids: Ids,
+) -> Result<GroupFunction, BuildError> {
+    let func = &module.funcs[kernel.func];
+    let maker = Maker { module, kernel, options, machine, groups: false, growth: regions::Growth::default() };
+    let options = Options { width: Some(lanes), ..options.clone() };
+    let made = match Width::choose(func, RowLengths::of(kernel), &options, machine) {
+        Width::Packs(lanes, normal, ..) => {
+            let rows = Rows::any(ids);
+            // Where ids may have any size, few checks could succeed.
+            let versions = match ids {
+                Ids::Bounded if lanes > 1 => versioning::run(&normal, lanes, rows.known()),
+                Ids::Bounded | Ids::Any => None,
+            };
+            maker.packs(versions.as_ref().unwrap_or(&normal), lanes, rows)?.0
+        }
+        Width::Scalar(_) | Width::Unprofitable(..) => maker.scalar(func)?.0,
+    };
+    if may_be_made_on_demand(&made) {
+        Ok(made)
+    } else {
+        Err(BuildError::Internal("the function for any work-group needs more memory than the packed one".to_owned()))
+    }
+}
+
+/// Whether the general function is made on demand if this is the packed one: its needs are known without it.
+fn may_be_made_on_demand(packed: &GroupFunction) -> bool {
+    let Resources { scratch_fixed_bytes, scratch_item_bytes, .. } = packed.resources;
+    !packed.has_barrier && scratch_fixed_bytes == 0 && scratch_item_bytes == 0
+}
+
+/// A group function with packs of `lanes` lanes, fewer than the kernel's own width: for launches with short rows and bounded ids,
+/// which are whole packs or, unless `whole`, may have idle lanes. `None` if the kernel can observe the width of a pack.
 ///
 /// # Errors
 /// As [`group_functions`].
@@ -144,8 +197,8 @@ pub fn narrower(
     Ok(Some(made))
 }
 
-/// The group function of a kernel for any work-group, with `lanes` lanes, that executes several rows at once. `None` if that is
-/// not faster.
+/// The group function of a kernel for any work-group of launches with bounded ids, with `lanes` lanes, that executes several rows
+/// at once. `None` if that is not faster.
 ///
 /// # Errors
 /// As [`group_functions`].
@@ -198,7 +251,7 @@ fn make(
     kernel: &KernelData,
     options: &Options,
     machine: &Machine,
-    growth: regions::Growth,
+    (growth, with_general): (regions::Growth, bool),
 ) -> Result<GroupFunctions, BuildError> {
     let single = single_items(module, kernel, options);
     let groups = single.is_some();
@@ -220,10 +273,11 @@ fn make(
             return Ok(GroupFunctions { costs, ..maker.only_scalar(func, report, machine)? });
         }
     };
-    let (general, _) = maker.packs(&normal, lanes, Rows::Any)?;
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
     let (packed, rows) = maker.several_rows(packed, lanes, true, machine)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
+    let on_demand = !with_general && !groups && one_row.is_none() && may_be_made_on_demand(&packed);
+    let general = (!on_demand).then(|| maker.packs(&normal, lanes, Rows::AnyIds)).transpose()?.map(|(made, _)| made);
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
     report.untried_lanes = cost::width::other_lanes(func, lanes, options);
@@ -264,12 +318,31 @@ fn needs_one_row(func: &Function, kernel: &KernelData, lanes: u32, options: &Opt
 /// Which rows of work-items a function takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rows {
-    /// Any.
+    /// Any; ids are bounded.
     Any,
+    /// Any.
+    AnyIds,
     /// Those of whole packs.
     Whole,
     /// A work-group is one row.
     One,
+}
+
+impl Rows {
+    fn any(ids: Ids) -> Self {
+        match ids {
+            Ids::Any => Rows::AnyIds,
+            Ids::Bounded => Rows::Any,
+        }
+    }
+
+    fn known(self) -> KnownOfPacks {
+        match self {
+            Rows::Any => KnownOfPacks::BoundedIds,
+            Rows::AnyIds | Rows::One => KnownOfPacks::Nothing,
+            Rows::Whole => KnownOfPacks::Whole,
+        }
+    }
 }
 
 /// Makes the group functions of one kernel.
@@ -312,7 +385,7 @@ impl Maker<'_> {
             func,
             (general.private_bytes, machine),
         );
-        Ok(GroupFunctions { general, packed: None, one_row: None, report, costs: None })
+        Ok(GroupFunctions { general: Some(general), packed: None, one_row: None, report, costs: None })
     }
 
     /// A function for work-groups as one row.
@@ -335,7 +408,7 @@ impl Maker<'_> {
         rows: Rows,
     ) -> Result<(GroupFunction, VectorizationReport), BuildError> {
         let whole = rows == Rows::Whole;
-        let divergence = normal.divergence(lanes, whole);
+        let divergence = normal.divergence_in(lanes, rows.known());
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole, self.machine);
         let vectorizer = Vectorizer { globals: &self.module.globals, options: self.options, machine: self.machine };
         let mut verified = verified(self.module);

@@ -129,9 +129,9 @@ fn loops(file: &FileTest) -> Result<(), String> {
     let mut text = String::new();
     for kernel in &module.kernels {
         let options = Options { width: Some(1), ..Options::default() };
-        let made = spmd::group_functions(&module, kernel, &options, &clift_jit::target::machine::Machine::COMMON)
-            .map_err(|e| e.to_string())?
-            .general;
+        let made = spmd::group_functions(&module, kernel, &options, &clift_jit::target::machine::Machine::COMMON, true)
+            .map_err(|e| e.to_string())?;
+        let made = made.general.ok_or("no function for any work-group")?;
         verify::function(&module, &made.func).map_err(|e| format!("{e}\n{}", made.func))?;
         text += &made.func.to_string();
     }

@@ -243,42 +243,6 @@ fn callbacks_may_take_locks_of_waiting_threads() {
 }
 
 #[test]
-fn callbacks_have_been_called_when_a_wait_ends() {
-    let late = |event: &Event| {
-        let called = Arc::new(AtomicBool::new(false));
-        let flag = called.clone();
-        let callback = move |_| {
-            std::thread::sleep(Duration::from_millis(2));
-            flag.store(true, Ordering::Relaxed);
-        };
-        event.on_status(status::COMPLETE, Box::new(callback));
-        called
-    };
-    for queue in [in_order(), out_of_order()] {
-        for _ in 0..20 {
-            let event = queue.submit(task(|| std::thread::sleep(Duration::from_micros(50))));
-            let called = late(&event);
-            event.wait();
-            assert!(called.load(Ordering::Relaxed), "by the wait for the event");
-            let called = late(&queue.submit(task(|| ())));
-            queue.submit(task(|| ()));
-            queue.finish();
-            assert!(called.load(Ordering::Relaxed), "by the wait for the queue");
-        }
-        let event = queue.submit(task(|| ()));
-        let called = late(&event);
-        while event.status() != status::COMPLETE {}
-        drop(queue);
-        assert!(called.load(Ordering::Relaxed), "by the end of the queue");
-    }
-    let event = Event::user();
-    let called = late(&event);
-    event.set_user_status(0).expect("it is set once");
-    event.wait();
-    assert!(called.load(Ordering::Relaxed), "by the wait for a user event");
-}
-
-#[test]
 fn deferred_functions_come_after_callbacks() {
     let queue = in_order();
     let log = Log::default();

@@ -99,7 +99,8 @@ impl Shape {
         let local_size = launch.nd.local_size();
         let row = u64::from(launch.resources.coalesced_row);
         if row > 0 && launch.checks.is_none() && launch.resources.scratch_item_bytes == 0 {
-            launch.nd = launch.nd.coalesced(row, u64::from(launch.resources.width), workers);
+            let lanes = u64::from(launch.resources.width);
+            launch.nd = launch.nd.coalesced(row, lanes, workers).in_whole_packs(row, lanes, workers);
         }
         let (mut local_bytes, scratch_bytes) = arena_sizes(launch)?;
         if let Some(checks) = &mut launch.checks {

@@ -22,7 +22,7 @@ use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::Shape;
 use crate::spmd::analysis::spin_loops;
 use crate::spmd::class::{Class, class};
-use crate::spmd::transform::normalize::{self, NormalForm};
+use crate::spmd::transform::normalize::{self, KnownOfPacks, NormalForm};
 use crate::spmd::transform::one_lane::{self, OneLane};
 use crate::spmd::transform::versioning;
 use crate::spmd::transform::{index_widening, record_access, row_loops, single_lane_regions, sink_under_guards};
@@ -316,7 +316,7 @@ fn prepared(normal: NormalForm, lanes: u32, machine: &Machine) -> NormalForm {
 impl<'a> WidthCandidate<'a> {
     fn new(normal: NormalForm, lanes: u32, machine: &'a Machine) -> WidthCandidate<'a> {
         let general = prepared(normal, lanes, machine);
-        let versions = if lanes > 1 { versioning::run(&general, lanes) } else { None };
+        let versions = if lanes > 1 { versioning::run(&general, lanes, KnownOfPacks::Whole) } else { None };
         WidthCandidate { machine, lanes, general, versions }
     }
 

@@ -53,7 +53,7 @@ fn made(count: usize, piece: &str) -> [usize; 3] {
     let options = Options { width: Some(16), ..Options::default() };
     let made = make_all(&module, &options, Growth::default());
     let count = |func: &Function| [func.dfg.value_count(), func.dfg.inst_count(), func.dfg.block_count()];
-    let functions = [Some(&made.general), made.packed.as_ref()];
+    let functions = [made.general.as_ref(), made.packed.as_ref()];
     let mut sum = [0; 3];
     for group in functions.into_iter().flatten() {
         for func in [Some(&group.func), group.widened.as_ref()].into_iter().flatten() {

@@ -2,17 +2,17 @@
 
 use std::mem::offset_of;
 
-use clift_include::abi::{Resources, WgContext};
+use clift_include::abi::{Resources, WgContext, has_bounded_ids};
 use clift_kir::interp::{
     Fault, Geometry, GroupLaunch, InterpError, InterpOptions as RunOptions, Interpreter, Lanes, Memory, NoObserver,
     Outcome, PreparedModule, SimMemory, SimOptions, load_globals,
 };
 use clift_kir::verify::LOOPED_PARAMS;
-use clift_kir::{Func, Module, Space, verify};
+use clift_kir::{Func, Module, Space, Type, verify};
 
 use crate::Options;
 use crate::spmd::workgroup::regions::Growth;
-use crate::spmd::{GroupFunction, GroupFunctions, make as make_with};
+use crate::spmd::{GroupFunction, GroupFunctions, Ids, general, make as make_with, may_be_made_on_demand};
 use crate::target::machine::Machine;
 
 /// One launch: its sizes, the buffers behind the pointer arguments, and the rest of the argument block.
@@ -98,7 +98,7 @@ impl Launch {
         let resources = resources(made);
         let Geometry { global_size, global_offset, local_size, .. } = self.geometry;
         let one_row = made.one_row.as_ref().filter(|_| resources.sub_groups_cross_rows(global_size, local_size));
-        let general: Func = module.funcs.push(one_row.unwrap_or(&made.general).func.clone());
+        let general: Func = module.funcs.push(one_row.unwrap_or(general_of(made)).func.clone());
         let packed = made.packed.as_ref().map(|packed| module.funcs.push(packed.func.clone()));
         let packed_groups = resources.packed_groups(global_size, global_offset, local_size);
         let prepared = PreparedModule::new(&module);
@@ -174,20 +174,25 @@ impl Launch {
 /// The resources of all group functions of a kernel.
 fn resources(made: &GroupFunctions) -> Resources {
     let others = made.packed.iter().chain(&made.one_row).map(|made| made.resources);
-    others.fold(made.general.resources, Resources::max)
+    others.fold(general_of(made).resources, Resources::max)
+}
+
+/// The function for any work-group, which tests always ask for.
+pub(super) fn general_of(made: &GroupFunctions) -> &GroupFunction {
+    made.general.as_ref().expect("it was asked for")
 }
 
 /// Makes and verifies the general group function of the first kernel.
 pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupFunction {
-    make_all(module, options, growth).general
+    general_of(&make_all(module, options, growth)).clone()
 }
 
 /// Makes and verifies the group functions of the first kernel.
 pub(super) fn make_all(module: &Module, options: &Options, growth: Growth) -> GroupFunctions {
     verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
-    let made =
-        make_with(module, &module.kernels[0], options, &Machine::COMMON, growth).unwrap_or_else(|e| panic!("{e}"));
-    for made in [Some(&made.general), made.packed.as_ref(), made.one_row.as_ref()].into_iter().flatten() {
+    let made = make_with(module, &module.kernels[0], options, &Machine::COMMON, (growth, true))
+        .unwrap_or_else(|e| panic!("{e}"));
+    for made in [&made.general, &made.packed, &made.one_row].into_iter().flatten() {
         verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
     }
     made
@@ -216,19 +221,30 @@ const WIDTHS: [u32; 5] = [1, 4, 8, 16, 32];
 
 fn compare_at(what: &str, module: &Module, options: &Options, growth: Growth, launches: &[Launch]) {
     let made = make_all(module, options, growth);
+    // As it is made on demand for launches with bounded ids.
+    let on_demand = |packed: &&GroupFunction| !options.single_items && may_be_made_on_demand(packed);
+    let bounded = made.packed.as_ref().filter(on_demand).map(|packed| {
+        let (kernel, lanes) = (&module.kernels[0], packed.resources.width);
+        let general = general(module, kernel, options, &Machine::COMMON, lanes, Ids::Bounded);
+        let general = general.unwrap_or_else(|e| panic!("{e}\n{module}"));
+        GroupFunctions { general: Some(general), ..made.clone() }
+    });
     for launch in launches {
         let expected = launch.run_kernel(module, 1, resources(&made).width);
         let show = || {
             let packed = made.packed.as_ref().map_or(String::new(), |packed| packed.func.to_string());
-            format!("{what} {:?}\n{module}\n{}\n{packed}", launch.geometry, made.general.func)
+            format!("{what} {:?}\n{module}\n{}\n{packed}", launch.geometry, general_of(&made).func)
         };
         assert!(!expected.outcome.out_of_fuel, "the kernel does not end\n{}", show());
         for report in &expected.outcome.faults {
             let divergent = matches!(report.fault, Fault::DivergentBarrier { .. });
             assert!(divergent, "the kernel itself is wrong: {report}\n{}", show());
         }
-        for run in [u64::MAX, 1] {
-            let got = launch.run_groups(module, &made, run);
+        let Geometry { global_size, global_offset, .. } = launch.geometry;
+        let bounded = bounded.as_ref().filter(|_| has_bounded_ids(global_size, global_offset, Type::MAX_LANES.into()));
+        let ways = [(u64::MAX, Some(&made)), (1, Some(&made)), (u64::MAX, bounded)];
+        for (run, made) in ways.into_iter().filter_map(|(run, made)| Some((run, made?))) {
+            let got = launch.run_groups(module, made, run);
             let faults: Vec<String> = got.outcome.faults.iter().map(ToString::to_string).collect();
             assert!(got.outcome.is_clean(), "{faults:?} fuel {}\n{}", got.outcome.out_of_fuel, show());
             for (i, (a, b)) in expected.buffers.iter().zip(&got.buffers).enumerate() {

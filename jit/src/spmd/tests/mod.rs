@@ -29,7 +29,7 @@ use clift_kir::analysis::Cfg;
 use clift_kir::interp::Geometry;
 use clift_kir::{Module, text};
 use generate::{ARG_BYTES, Barriers, OUT_WORDS, Rng};
-use harness::{Launch, compare, make, make_all};
+use harness::{Launch, compare, general_of, make, make_all};
 
 use super::GroupFunction;
 use super::analysis::divergence::Divergence;
@@ -229,7 +229,7 @@ fn divergent_barriers_terminate_within_bounds() {
         let made = make_all(&module, &options, growth);
         for launch in launches(&mut Rng::new(seed), 3) {
             let ran = launch.run_groups(&module, &made, u64::MAX);
-            assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, made.general.func);
+            assert!(ran.outcome.is_clean(), "seed {seed}: {:?}\n{module}\n{}", ran.outcome, general_of(&made).func);
         }
     }
 }

@@ -139,11 +139,11 @@ fn products_of_matrices_gain() {
     v32: i32 = load align 4 v31
     v33: i32 = imul v32, v27
     v30: i32 = iadd v21, v33");
-    let made =
-        make_for(&module, &module.kernels[0], &Options::default(), &LONG, Growth::default()).expect("it is built");
+    let made = make_for(&module, &module.kernels[0], &Options::default(), &LONG, (Growth::default(), true))
+        .expect("it is built");
     assert!(made.report.rows.is_some_and(|rows| rows > 1), "{}", made.report);
     let one = Options { rows: Some(1), ..Options::default() };
-    let made = make_for(&module, &module.kernels[0], &one, &LONG, Growth::default()).expect("it is built");
+    let made = make_for(&module, &module.kernels[0], &one, &LONG, (Growth::default(), true)).expect("it is built");
     assert_eq!(made.report.rows, None, "{}", made.report);
 }
 

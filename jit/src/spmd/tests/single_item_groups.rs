@@ -3,7 +3,7 @@
 use clift_kir::{Module, Opcode, text};
 
 use super::generate::{self, Barriers, Rng};
-use super::harness::{Launch, compare, make_all};
+use super::harness::{Launch, compare, general_of, make_all};
 use super::{launches, seeds};
 use crate::Options;
 use crate::spmd::can_pack_groups;
@@ -77,9 +77,10 @@ fn local_memory_belongs_to_the_work_item() {
     assert!(can_pack_groups(&module, &module.funcs[module.kernels[0].func]));
     compare("local memory", &module, &options(), Growth::default(), &single_items(&mut Rng::new(5), 10));
     let made = make_all(&module, &Options { width: Some(8), ..options() }, Growth::default());
-    assert_eq!(made.general.resources.local_bytes, 0);
-    let atomics = made.general.func.layout.blocks().iter().flat_map(|&block| made.general.func.layout.insts(block));
-    assert!(!atomics.clone().any(|&inst| made.general.func.dfg.inst(inst).op == Opcode::AtomicRmw));
+    assert_eq!(general_of(&made).resources.local_bytes, 0);
+    let atomics =
+        general_of(&made).func.layout.blocks().iter().flat_map(|&block| general_of(&made).func.layout.insts(block));
+    assert!(!atomics.clone().any(|&inst| general_of(&made).func.dfg.inst(inst).op == Opcode::AtomicRmw));
 }
 
 #[test]

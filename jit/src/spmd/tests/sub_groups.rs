@@ -27,7 +27,7 @@ kernel f0 args 8
     let module = module.unwrap_or_else(|e| panic!("{e}"));
     let lanes = |register_bits| {
         let machine = Machine { register_bits, registers: 16, gathers: false, masked_store_bits: None };
-        let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine);
+        let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine, true);
         made.unwrap().report.width
     };
     assert_eq!([128, 256, 512].map(lanes), [8, 32, 32]);

@@ -9,6 +9,7 @@ use super::launches;
 use crate::Options;
 use crate::spmd::analysis::assumptions::BOUNDS;
 use crate::spmd::report::VectorizationReport;
+use crate::spmd::transform::normalize::KnownOfPacks;
 use crate::spmd::transform::{normalize, versioning};
 use crate::spmd::workgroup::regions::Growth;
 
@@ -220,7 +221,7 @@ b3:
         let report = report(&module);
         assert_eq!((report.versions, report.masked_blocks.len()), (1, 0), "{report}");
         let kernel = normalize::run(&module.funcs[module.kernels[0].func]);
-        let versioned = kernel.and_then(|kernel| versioning::run(&kernel, 8));
+        let versioned = kernel.and_then(|kernel| versioning::run(&kernel, 8, KnownOfPacks::Whole));
         let assumed = versioned.map(|kernel| kernel.assumed).unwrap_or_default();
         assert!(assumed.values().any(|&which| which == BOUNDS), "{begin}, {end}: {assumed:?}");
     }

@@ -142,7 +142,7 @@ fn transposed_lanes(module: &str, exchange: Exchange) -> Option<u32> {
     let kernel = &module.kernels[0];
     let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
     let (func, options) = (&module.funcs[kernel.func], Options::default());
-    let usual = crate::spmd::group_functions(&module, kernel, &options, &machine).unwrap().costs?;
+    let usual = crate::spmd::group_functions(&module, kernel, &options, &machine, true).unwrap().costs?;
     crate::spmd::gains_from_transposition(func, kernel, usual, exchange, &options, &machine).map(|how| how.lanes)
 }
 
@@ -530,7 +530,7 @@ kernel f0 args 8
     );
     let module = module.unwrap_or_else(|e| panic!("{e}"));
     let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
-    let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine).unwrap();
+    let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine, true).unwrap();
     assert_eq!(made.report.width, 32, "{}", made.report);
 }
 
@@ -567,7 +567,8 @@ kernel f0 args 8
         ));
         let module = module.unwrap_or_else(|e| panic!("{e}"));
         let machine = Machine { register_bits: 512, registers: 32, gathers: false, masked_store_bits: None };
-        let made = crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine).unwrap();
+        let made =
+            crate::spmd::group_functions(&module, &module.kernels[0], &Options::default(), &machine, true).unwrap();
         made.report.width
     };
     assert_eq!(lanes("v12: f64 = fma v11, v11, v3\nv15: f64 = fma v12, v11, v3"), 32);

@@ -54,8 +54,19 @@ pub(crate) struct NormalForm {
     divergences: RefCell<Vec<(DivergenceKey, Rc<Divergence>)>>,
 }
 
-/// The packs for which divergence is analysed: their lanes, and whether they are whole.
-type DivergenceKey = (u32, bool);
+/// The packs for which divergence is analysed: their lanes, and what is known of them.
+type DivergenceKey = (u32, KnownOfPacks);
+
+/// What is known of the packs of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KnownOfPacks {
+    /// Nothing: they begin anywhere, and ids have any size.
+    Nothing,
+    /// Ids are below [`PACKED_ID_BOUND`], those of idle lanes, too.
+    BoundedIds,
+    /// As in [`Packing::whole`](crate::spmd::workgroup::Packing::whole).
+    Whole,
+}
 
 /// A loop that executes several iterations of another one at once.
 #[derive(Clone, Copy, Debug)]
@@ -68,11 +79,15 @@ pub(crate) struct Several {
 }
 
 impl NormalForm {
-    /// Divergence in packs of so many lanes; `whole` as in [`Packing::whole`](crate::spmd::workgroup::Packing::whole). It is
-    /// analysed once until the kernel changes.
+    /// As [`Self::divergence_in`], for packs that are whole or of which nothing is known.
     pub(crate) fn divergence(&self, lanes: u32, whole: bool) -> Rc<Divergence> {
-        let key: DivergenceKey = (lanes, whole);
-        let analyze = || self.divergence_assuming(lanes, whole, &self.assumed);
+        self.divergence_in(lanes, if whole { KnownOfPacks::Whole } else { KnownOfPacks::Nothing })
+    }
+
+    /// Divergence in packs of so many lanes. It is analysed once until the kernel changes.
+    pub(crate) fn divergence_in(&self, lanes: u32, packs: KnownOfPacks) -> Rc<Divergence> {
+        let key: DivergenceKey = (lanes, packs);
+        let analyze = || self.divergence_assuming(lanes, packs, &self.assumed);
         let known = self.divergences.borrow().iter().find(|(at, _)| *at == key).map(|(_, known)| known.clone());
         if let Some(known) = known {
             debug_assert!(*known == analyze(), "the kernel was changed otherwise than through `func_mut`");
@@ -105,11 +120,11 @@ impl NormalForm {
     }
 
     /// As [`Self::divergence`], with assumptions about some instructions.
-    pub(crate) fn divergence_assuming(&self, lanes: u32, whole: bool, assumed: &Assumed) -> Divergence {
+    pub(crate) fn divergence_assuming(&self, lanes: u32, packs: KnownOfPacks, assumed: &Assumed) -> Divergence {
         let assumptions = Assumptions {
             width: lanes,
-            packs_aligned: whole,
-            ids_below: whole.then_some(PACKED_ID_BOUND),
+            packs_aligned: packs == KnownOfPacks::Whole,
+            ids_below: (packs != KnownOfPacks::Nothing).then_some(PACKED_ID_BOUND),
             local_below: Some(MAX_LOCAL_SIZE),
         };
         Divergence::assuming(&self.func, &self.cfg, Scope::Pack, &assumptions, Assume::These(assumed))

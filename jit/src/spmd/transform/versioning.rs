@@ -41,7 +41,7 @@ use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::plan::{HeadParts, PiecePlan, PiecePlans};
-use super::normalize::{self, NormalForm};
+use super::normalize::{self, KnownOfPacks, NormalForm};
 use crate::spmd::analysis::assumptions::{BORDERS, BOUNDS, MAX_ALTERNATIVES, Test, Tests};
 use crate::spmd::analysis::divergence::Divergence;
 use crate::spmd::analysis::shape::{Excludes, Scope, Shape};
@@ -52,13 +52,14 @@ const MAX_KERNEL: usize = 50_000;
 /// The most pieces of a kernel that are copied.
 const MAX_PIECES: usize = 4;
 
-/// Versions the pieces of a kernel that gain from it; `None` if there is none.
-pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
+/// Versions the pieces of a kernel that gain from it in packs of so many lanes of which so much is known; `None` if there is none.
+pub(crate) fn run(kernel: &NormalForm, lanes: u32, known_of_packs: KnownOfPacks) -> Option<NormalForm> {
+    let packs = (lanes, known_of_packs);
     let insts = |&block: &Block| kernel.func.layout.insts(block).len();
     if kernel.func.layout.blocks().iter().map(insts).sum::<usize>() > MAX_KERNEL {
         return None;
     }
-    let gains = Gains::new(kernel, lanes, |_| true, 0);
+    let gains = Gains::new(kernel, packs, |_| true, 0);
     if gains.assumptions.is_empty() {
         return None;
     }
@@ -68,14 +69,14 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
     let mut done: EntitySet<Block> = EntitySet::new();
     let mut pieces = 0;
     while pieces < MAX_PIECES {
-        let gains = known.take().unwrap_or_else(|| Gains::new(&normal, lanes, |block| !done.contains(block), 0));
+        let gains = known.take().unwrap_or_else(|| Gains::new(&normal, packs, |block| !done.contains(block), 0));
         let Some(mut slow) = version_first_piece(&mut normal, &gains, &mut done) else { break };
         pieces += 1;
         let powers = if gains.have_alternatives() { 1..=MAX_ALTERNATIVES } else { 0..=0 };
         let borders = gains.have_borders().then_some(BORDERS);
         let bounds = gains.bounds.then_some(BOUNDS);
         for which in powers.filter(|&which| which > 0).chain(borders).chain(bounds) {
-            let gains = Gains::new(&normal, lanes, |block| slow.contains(&block), which);
+            let gains = Gains::new(&normal, packs, |block| slow.contains(&block), which);
             // All other assumptions are made in the first version.
             let worth = which == BORDERS || which == BOUNDS || gains.have_alternatives();
             let next = worth.then(|| version_first_piece(&mut normal, &gains, &mut done)).flatten();
@@ -96,16 +97,16 @@ pub(crate) fn run(kernel: &NormalForm, lanes: u32) -> Option<NormalForm> {
 
 /// Divergence where all assumptions hold that versions could make: a lower bound of what scatters in any version.
 pub(crate) fn best_case(normal: &NormalForm, lanes: u32) -> Divergence {
-    assuming_all(normal, lanes, normal.cfg.rpo(), 0)
+    assuming_all(normal, (lanes, KnownOfPacks::Whole), normal.cfg.rpo(), 0)
 }
 
 /// Divergence under all assumptions, by one of the alternatives, about the instructions of some blocks.
-fn assuming_all(normal: &NormalForm, lanes: u32, blocks: &[Block], which: u8) -> Divergence {
+fn assuming_all(normal: &NormalForm, (lanes, known): (u32, KnownOfPacks), blocks: &[Block], which: u8) -> Divergence {
     let mut assumed = normal.assumed.clone();
     for &inst in blocks.iter().flat_map(|&block| normal.func.layout.insts(block)) {
         assumed.entry(inst).or_insert(which);
     }
-    normal.divergence_assuming(lanes, true, &assumed)
+    normal.divergence_assuming(lanes, known, &assumed)
 }
 
 /// Copies the first piece that can be copied. Returns the blocks of the slow copy.
@@ -189,10 +190,10 @@ struct Gains {
 
 impl Gains {
     /// Considers the open blocks only.
-    fn new(normal: &NormalForm, lanes: u32, open: impl Fn(Block) -> bool, which: u8) -> Gains {
+    fn new(normal: &NormalForm, packs: (u32, KnownOfPacks), open: impl Fn(Block) -> bool, which: u8) -> Gains {
         let NormalForm { func, cfg, .. } = normal;
         let open: Vec<Block> = cfg.rpo().iter().copied().filter(|&block| open(block)).collect();
-        let with = assuming_all(normal, lanes, &open, which);
+        let with = assuming_all(normal, packs, &open, which);
         let matters = |test: &Test| match test {
             Test::Check(check) => check.matters(func.dfg.ty(check.value)),
             Test::SameComparison { .. }
@@ -219,7 +220,7 @@ impl Gains {
         if !all.values().flatten().any(matters) {
             return gains;
         }
-        let without = normal.divergence(lanes, true);
+        let without = normal.divergence_in(packs.0, packs.1);
         let Roots { mut accesses, conditions } = gains.roots(normal, &without, &open);
         let chooses = |test: &Test| match test {
             Test::Is { .. } => true,

@@ -288,7 +288,7 @@ mod tests {
     use clift_kir::text;
 
     use super::*;
-    use crate::spmd::transform::normalize;
+    use crate::spmd::transform::normalize::{self, KnownOfPacks};
 
     /// How much is looked at for the pieces of a kernel with so many accesses whose indices are clamped, and barriers between.
     fn visited(accesses: usize) -> usize {
@@ -319,7 +319,7 @@ b0:
         let mut func = text::parse_function(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         super::super::split_at_barriers(&mut func);
         let normal = normalize::run(&func).unwrap();
-        let gains = Gains::new(&normal, 16, |_| true, 0);
+        let gains = Gains::new(&normal, (16, KnownOfPacks::Whole), |_| true, 0);
         assert!(gains.assumptions.len() >= accesses, "{}", gains.assumptions.len());
         let mut plans = PiecePlans::new(&normal, &gains);
         for &at in &gains.homes {
