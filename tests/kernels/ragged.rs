@@ -9,27 +9,37 @@ const ROWS: [usize; 7] = [5, 33, 63, 100, 250, 504, 1001];
 /// Number of rows, so that there are enough work-items to divide rows otherwise.
 const HEIGHT: usize = 132;
 
+/// Elements between rows, more than a pack.
+const GAP: usize = 40;
+
+/// What is in the output before.
+const UNWRITTEN: fn(usize) -> i32 = |at| -1 - (at % 100) as i32;
+
 fn element(at: usize) -> i32 {
     (spread(21, at) % 1000) as i32
 }
 
-/// Rows that are shifted by 3 and wrap around.
+/// Rows that are shifted by 3 and wrap around, with a gap between them.
 fn shifted(width: usize) -> Case {
+    let stride = width + GAP;
     Case::new(
         format!("ragged::shifted_{width}"),
-        "kernel void t(global const int *in, global int *out, int width, int shift) {
+        "kernel void t(global const int *in, global int *out, int width, int stride, int shift) {
             int x = get_global_id(0), y = get_global_id(1);
             int to = x - shift;
             if (to < 0)
                 to += width;
-            out[y * width + to] = in[y * width + x];
+            out[y * stride + to] = in[y * stride + x];
         }",
     )
     .range(&[width, HEIGHT], &locals(width))
-    .needs(Need::NonUniform)
-    .input_n(width * HEIGHT, element)
-    .expect_n(width * HEIGHT, move |at| Some(element(at / width * width + (at % width + 3) % width)))
+    .input_n(stride * HEIGHT, element)
+    .update(stride * HEIGHT, UNWRITTEN, move |_, at| {
+        let (row, x) = (at / stride * stride, at % stride);
+        Some(if x < width { element(row + (x + 3) % width) } else { UNWRITTEN(at) })
+    })
     .value(width as i32)
+    .value(stride as i32)
     .value(3_i32)
 }
 
@@ -45,16 +55,15 @@ fn sums(width: usize) -> Case {
         }",
     )
     .range(&[width, HEIGHT], &locals(width))
-    .options("-cl-std=CL1.2")
-    .uniform()
     .input_n(width * HEIGHT, element)
-    .expect_n(width * HEIGHT, move |at| {
+    .update(width * HEIGHT, UNWRITTEN, move |_, at| {
         let (row, x) = (at / width * width, at % width);
         let of = |x: usize| element(row + x);
-        (x + 2 < width || width < 3).then(|| of(x.saturating_sub(1)) + of(x) + of((x + 1).min(width - 1)))
+        let written = x + 2 < width;
+        Some(if written { of(x.saturating_sub(1)) + of(x) + of((x + 1).min(width - 1)) } else { UNWRITTEN(at) })
     })
     .value(width as i32)
-    .value(if width < 3 { width as i32 } else { width as i32 - 3 })
+    .value(width as i32 - 3)
 }
 
 /// A global offset beyond 32 bits, which the kernel subtracts with 64 bits and with 32 bits.
@@ -70,7 +79,6 @@ fn far(width: usize) -> Case {
     )
     .range(&[width, HEIGHT], &locals(width))
     .offset(&[offset, 0])
-    .needs(Need::NonUniform)
     .input_n(width * HEIGHT, element)
     .expect_n(width * HEIGHT, move |at| Some(element(at) + 1))
     .value(width as i32)
@@ -83,5 +91,15 @@ fn locals(width: usize) -> Vec<&'static [usize]> {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    ROWS.into_iter().flat_map(|width| [shifted(width), sums(width), far(width)]).collect()
+    let uniform = |case: Case, name: &str| case.named(name).options("-cl-std=CL1.2").uniform();
+    let of_rows = |width: usize| {
+        [
+            shifted(width).needs(Need::NonUniform),
+            uniform(shifted(width), &format!("ragged::shifted_uniform_{width}")),
+            sums(width).needs(Need::NonUniform),
+            uniform(sums(width), &format!("ragged::sums_uniform_{width}")),
+            far(width).needs(Need::NonUniform),
+        ]
+    };
+    ROWS.into_iter().flat_map(of_rows).collect()
 }

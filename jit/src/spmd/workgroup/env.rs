@@ -135,6 +135,7 @@ pub(crate) struct GroupEnv<'a> {
     context: &'a ContextLayout,
     locals: &'a LocalLayout,
     required: Option<[u64; 3]>,
+    /// Whether the application has promised that all groups have the full size.
     full_groups: bool,
     packing: Packing,
     memo: FxHashMap<LevelKey, Value>,
@@ -388,7 +389,9 @@ impl<'a> GroupEnv<'a> {
             return self.count;
         }
         let enqueued = self.enqueued_local_size(dim);
-        if self.full_groups || self.has_size_one(dim) {
+        // The runtime may divide rows otherwise than the application, unless the kernel requires a size.
+        let is_full = self.full_groups && (dim > 0 || self.required.is_some());
+        if is_full || self.has_size_one(dim) {
             return enqueued;
         }
         self.memoize(LevelKey::GroupSize(dim), |env| {
