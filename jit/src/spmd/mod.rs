@@ -276,7 +276,8 @@ fn make(
     let (packed, report) = maker.packs(versions.as_deref().unwrap_or(&normal), lanes, Rows::Whole)?;
     let (packed, rows) = maker.several_rows(packed, lanes, true, machine)?;
     let one_row = if needs_one_row(func, kernel, lanes, options) { maker.one_row(func, lanes, machine)? } else { None };
-    let on_demand = !with_general && !groups && one_row.is_none() && may_be_made_on_demand(&packed);
+    let has_memory = !normal.func.slots.is_empty() || !may_be_made_on_demand(&packed);
+    let on_demand = !with_general && !groups && one_row.is_none() && !has_memory;
     let general = (!on_demand).then(|| maker.packs(&normal, lanes, Rows::AnyIds)).transpose()?.map(|(made, _)| made);
     let mut report = report.describe(module, func, (packed.private_bytes, machine));
     report.rejected_lanes = close.then_some(1);
