@@ -20,6 +20,7 @@ mod constant_loads;
 mod dce;
 mod dead_stores;
 mod dynamic_elements;
+mod flags;
 mod global_ids;
 mod gvn;
 mod idle;
@@ -97,6 +98,7 @@ pub static PASSES: &[Pass] = &[
     },
     pass!(dynamic_elements, "chooses among the elements of small private arrays that are indexed by variables"),
     pass!(simplify, "folds constants and algebraic identities"),
+    pass!(flags, "passes on Booleans instead of bytes that are 0 or 1"),
     pass!(narrow, "narrows computations to the bits that are used"),
     pass!(alias, "gives accesses through arguments that do not alias their classes"),
     pass!(cancelled_terms, "cancels terms of sums that are added and subtracted again"),
@@ -145,6 +147,8 @@ pub static CANONICAL: &[&str] = &[
     "gvn",
     "constant_loads",
     "mem2reg",
+    "flags",
+    "simplify",
     "narrow",
     "simplify",
     "cancelled_terms",

@@ -5,9 +5,10 @@
 //!
 //! Each such value becomes the extension of a narrow value, computed from the low bits of its operands; `simplify` then cancels
 //! extensions and truncations. Sums without a narrow operand are not changed, because truncating their operands costs more.
+//! A choice is narrowed if it is one among narrow values and constants.
 
 use clift_kir::dfg::ValueDef;
-use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Opcode, Value};
+use clift_kir::{Block, Builder, Elem, Function, Imm, Inst, Opcode, Type, Value};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -54,11 +55,15 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 matches!(op, Opcode::Lshr | Opcode::Ashr).then(|| elem.bits() - used[value])
             };
             let small = most.zip(constant(func, inst)).is_some_and(|(most, count)| count <= most.into());
-            if !(is_low_bits_op(op) || small) {
-                continue;
-            }
             let is_narrow = |arg: Value| narrow(func, arg) == Some(elem) || is_extension(func, arg, elem);
-            if func.dfg.inst(inst).args.iter().any(|&arg| is_narrow(arg)) {
+            let args = func.dfg.inst(inst).args.as_slice();
+            let pays = if op == Opcode::Select {
+                let is_constant = |arg: Value| func.dfg.as_splat_bits(arg).is_some();
+                args[1..].iter().all(|&arg| is_narrow(arg) || is_constant(arg))
+            } else {
+                (is_low_bits_op(op) || small) && args.iter().any(|&arg| is_narrow(arg))
+            };
+            if pays {
                 replacements.set(value, narrow_op(func, block, inst, op, elem));
             }
         }
@@ -127,8 +132,16 @@ fn byte_op(func: &Function, inst: Inst, used: u32, replacements: &Replacements) 
     };
     let bits = Elem::I8.bits();
     let is_int = |value: Value| matches!(func.dfg.ty(value).elem, Elem::I16 | Elem::I32 | Elem::I64);
+    if data.op == Opcode::Select {
+        let fits = |&arg: &Value| func.dfg.as_splat_bits(arg).is_some() || extended(arg).is_some();
+        return (is_int(data.args[1]) && data.args[1..].iter().all(fits)).then_some(Opcode::Select);
+    }
     if !is_int(*data.args.first()?) {
         return None;
+    }
+    if data.op == Opcode::And && constant(func, inst).is_some() && func.dfg.as_splat_bits(data.args[0]).is_none() {
+        // Whoever uses the masked bits cuts them off.
+        return Some(Opcode::And);
     }
     if is_low_bits_op(data.op) && data.op != Opcode::Imul {
         let is_constant = |arg: Value| func.dfg.as_splat_bits(arg).is_some();
@@ -165,7 +178,7 @@ fn is_extension(func: &Function, value: Value, elem: Elem) -> bool {
 }
 
 /// The terminators that branch to each block.
-fn edges(func: &Function) -> SecondaryMap<Block, Vec<Inst>> {
+pub(super) fn edges(func: &Function) -> SecondaryMap<Block, Vec<Inst>> {
     let mut edges: SecondaryMap<Block, Vec<Inst>> = SecondaryMap::with_capacity(func.dfg.block_count());
     for &block in func.layout.blocks() {
         let Some(terminator) = func.layout.terminator(block) else { continue };
@@ -226,7 +239,7 @@ fn bits_of_operand(func: &Function, inst: Inst, operand: usize, used: u32) -> u3
         if used > bits { bits } else { used.saturating_sub(count as u32 % bits).max(1) }
     } else if let (Opcode::Lshr | Opcode::Ashr, 0, Some(count)) = (data.op, operand, constant(func, inst)) {
         used.saturating_add(count as u32 % bits).min(bits)
-    } else if is_low_bits_op(data.op) {
+    } else if is_low_bits_op(data.op) || data.op == Opcode::Select && operand > 0 {
         used
     } else if data.op == Opcode::Itrunc {
         used.min(bits)
@@ -242,10 +255,24 @@ fn constant(func: &Function, inst: Inst) -> Option<u64> {
 
 /// Replaces a wide parameter by a narrow one. Returns its extension at the start of the block.
 fn narrow_param(func: &mut Function, block: Block, param: Value, elem: Elem, terminators: &[Inst]) -> Value {
+    let ty = func.dfg.ty(param);
+    let narrow = ty.with_elem(elem);
+    let kept = replace_param(func, block, param, narrow, terminators, |b, arg| b.cast(Opcode::Itrunc, arg, narrow));
+    Builder::before(func, block, 0).cast(Opcode::Zext, kept, ty)
+}
+
+/// Replaces a parameter by one of another type, to which the terminators pass what `converted` makes of their arguments.
+pub(super) fn replace_param(
+    func: &mut Function,
+    block: Block,
+    param: Value,
+    ty: Type,
+    terminators: &[Inst],
+    converted: impl Fn(&mut Builder<'_>, Value) -> Value,
+) -> Value {
     let Some(index) = func.dfg.params(block).iter().position(|&p| p == param) else {
         unreachable!("broken invariant: {param} is not a parameter of {block}")
     };
-    let ty = func.dfg.ty(param);
     for &terminator in terminators {
         let Some(from) = func.layout.block_of(terminator) else { continue };
         let calls = func.dfg.targets(terminator).into_iter().enumerate().filter(|(_, call)| call.block == block);
@@ -254,18 +281,18 @@ fn narrow_param(func: &mut Function, block: Block, param: Value, elem: Elem, ter
             let at = func.layout.insts(from).len() - 1;
             let mut b = Builder::before(func, from, at);
             b.set_loc(b.func.locs[terminator]);
-            let kept = b.cast(Opcode::Itrunc, arg, ty.with_elem(elem));
+            let kept = converted(&mut b, arg);
             let args = &mut func.dfg.targets_mut(terminator)[n].args;
             args.remove(index);
             args.push(kept);
         }
     }
     func.dfg.remove_param(block, index);
-    let kept = func.dfg.append_param(block, ty.with_elem(elem));
+    let kept = func.dfg.append_param(block, ty);
     if let Some(name) = func.names.remove(&param) {
         func.names.insert(kept, name);
     }
-    Builder::before(func, block, 0).cast(Opcode::Zext, kept, ty)
+    kept
 }
 
 /// Appends an op on the low bits of its operands to the block, and the extension of its result. Returns the extension.
@@ -275,8 +302,11 @@ fn narrow_op(func: &mut Function, block: Block, inst: Inst, op: Opcode, elem: El
     let loc = func.locs[inst];
     let mut b = Builder::at_end(func, block);
     b.set_loc(loc);
-    let args: SmallVec<[Value; 2]> =
-        data.args.iter().map(|&arg| b.cast(Opcode::Itrunc, arg, ty.with_elem(elem))).collect();
+    let cut = |(n, &arg): (usize, &Value)| {
+        let chooses = op == Opcode::Select && n == 0;
+        if chooses { arg } else { b.cast(Opcode::Itrunc, arg, ty.with_elem(elem)) }
+    };
+    let args: SmallVec<[Value; 3]> = data.args.iter().enumerate().map(cut).collect();
     let made = b.value(op, &args, Imm::None, ty.with_elem(elem));
     b.cast(Opcode::Zext, made, ty)
 }

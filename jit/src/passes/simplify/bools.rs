@@ -1,9 +1,9 @@
-//! Comparisons of integers that are 0 or 1: C has no Booleans, so a front end extends them, stores them as bytes, and compares
-//! them.
+//! Comparisons, products, unions and intersections of integers that are 0 or 1: C has no Booleans, so a front end extends them,
+//! stores them as bytes, and compares them.
 
-use clift_kir::{Builder, IntCond, Opcode, Value};
+use clift_kir::{Builder, Function, IntCond, Opcode, Type, Value};
 
-use super::{defined_by, splat_bits};
+use super::{defined_by, splat, splat_bits};
 
 /// How many definitions are followed.
 const MAX_DEPTH: u32 = 6;
@@ -32,7 +32,7 @@ pub(super) fn compare(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) ->
             value
         }
     };
-    let left = flag(b, x, 0)?;
+    let left = flag(b.func, x, 0)?;
     let result = match splat_bits(b, y) {
         Some(0) => {
             let left = value(left);
@@ -42,7 +42,7 @@ pub(super) fn compare(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) ->
         Some(1) => value(left),
         Some(_) => return None,
         None => {
-            let right = flag(b, y, 0)?;
+            let right = flag(b.func, y, 0)?;
             let (left, right) = (value(left), value(right));
             is_not = !is_not;
             b.int2(Opcode::Xor, left, right)
@@ -51,26 +51,83 @@ pub(super) fn compare(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) ->
     Some(if is_not { b.int1(Opcode::Not, result) } else { result })
 }
 
+/// A product with a flag: the other factor where the flag is 1.
+pub(super) fn product(b: &mut Builder<'_>, x: Value, y: Value, ty: Type) -> Option<Value> {
+    if ty.is_bool() {
+        return None;
+    }
+    if let Some(both) = bitwise(b, Opcode::And, x, y, ty) {
+        return Some(both);
+    }
+    let (flag, other) = match (flag(b.func, x, 0), flag(b.func, y, 0)) {
+        (Some(flag), _) => (flag, y),
+        (None, Some(flag)) => (flag, x),
+        (None, None) => return None,
+    };
+    let zero = splat(b, ty, 0);
+    Some(match flag {
+        Flag::Of(condition) => b.select(condition, other, zero),
+        Flag::Not(condition) => b.select(condition, zero, other),
+    })
+}
+
+/// A bitwise op on two flags is a flag again: the op on their Booleans.
+pub(super) fn bitwise(b: &mut Builder<'_>, op: Opcode, x: Value, y: Value, ty: Type) -> Option<Value> {
+    if ty.is_bool() {
+        return None;
+    }
+    let (left, right) = (flag(b.func, x, 0)?, flag(b.func, y, 0)?);
+    let [left, right] = [left, right].map(|flag| match flag {
+        Flag::Of(condition) => condition,
+        Flag::Not(condition) => b.int1(Opcode::Not, condition),
+    });
+    let result = b.int2(op, left, right);
+    let [one, zero] = [1, 0].map(|bits| splat(b, ty, bits));
+    Some(b.select(result, one, zero))
+}
+
+/// A flag whose lowest bit a mask keeps.
+pub(super) fn masked(b: &Builder<'_>, op: Opcode, x: Value, mask: Option<u64>) -> Option<Value> {
+    (op == Opcode::And && mask? & 1 == 1 && is_flag(b.func, x)).then_some(x)
+}
+
+/// Whether a sum of two flags is 0: whether neither of them is 1.
+pub(super) fn compare_sum(b: &mut Builder<'_>, cond: IntCond, x: Value, y: Value) -> Option<Value> {
+    if !matches!(cond, IntCond::Eq | IntCond::Ne) || splat_bits(b, y)? != 0 {
+        return None;
+    }
+    let &[left, right] = defined_by(b, x, Opcode::Iadd)?.args.as_slice() else { return None };
+    // In a type of two bits or more, 1 + 1 is not 0.
+    let ty = b.ty(x);
+    let either = bitwise(b, Opcode::Or, left, right, ty)?;
+    Some(b.icmp(cond, either, y))
+}
+
+/// Whether a value is known to be 0 or 1 in each lane, because it was made of a Boolean.
+pub(crate) fn is_flag(func: &Function, x: Value) -> bool {
+    flag(func, x, 0).is_some()
+}
+
 /// The Boolean that a flag was made of.
-fn flag(b: &Builder<'_>, x: Value, depth: u32) -> Option<Flag> {
+fn flag(func: &Function, x: Value, depth: u32) -> Option<Flag> {
     if depth == MAX_DEPTH {
         return None;
     }
-    if let Some(select) = defined_by(b, x, Opcode::Select) {
-        let [condition, then, otherwise] = *select.args.as_slice() else { return None };
-        if b.ty(condition).lanes() != b.ty(x).lanes() {
-            return None;
+    let (ty, bits) = (|value: Value| func.dfg.ty(value), |value: Value| func.dfg.as_splat_bits(value));
+    let data = func.dfg.inst(func.dfg.def_inst(x)?);
+    match (data.op, data.args.as_slice()) {
+        (Opcode::Select, &[condition, then, otherwise]) if ty(condition).lanes() == ty(x).lanes() => {
+            match (bits(then), bits(otherwise)) {
+                (Some(1), Some(0)) => Some(Flag::Of(condition)),
+                (Some(0), Some(1)) => Some(Flag::Not(condition)),
+                _ => None,
+            }
         }
-        return match (splat_bits(b, then), splat_bits(b, otherwise)) {
-            (Some(1), Some(0)) => Some(Flag::Of(condition)),
-            (Some(0), Some(1)) => Some(Flag::Not(condition)),
-            _ => None,
-        };
+        (Opcode::And, &[masked, mask]) => {
+            flag(func, masked, depth + 1).filter(|_| bits(mask).is_some_and(|mask| mask & 1 == 1))
+        }
+        (Opcode::Zext | Opcode::Itrunc, &[source]) if ty(source).is_bool() => Some(Flag::Of(source)),
+        (Opcode::Zext | Opcode::Itrunc, &[source]) => flag(func, source, depth + 1),
+        _ => None,
     }
-    if let Some(and) = defined_by(b, x, Opcode::And) {
-        return flag(b, and.args[0], depth + 1)
-            .filter(|_| splat_bits(b, and.args[1]).is_some_and(|mask| mask & 1 == 1));
-    }
-    let source = [Opcode::Zext, Opcode::Itrunc].into_iter().find_map(|op| defined_by(b, x, op))?.args[0];
-    if b.ty(source).is_bool() { Some(Flag::Of(source)) } else { flag(b, source, depth + 1) }
 }

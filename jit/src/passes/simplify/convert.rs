@@ -3,13 +3,18 @@
 use clift_kir::ops::ConvertOp;
 use clift_kir::{Builder, Elem, Imm, InstData, Opcode, Type, Value};
 
-use super::{defined_by, permuted_bytes, splat, splat_bits};
+use super::{defined_by, evaluate, permuted_bytes, splat, splat_bits};
 
 /// Rules for conversions.
 pub(super) fn rules(b: &mut Builder<'_>, op: ConvertOp, data: &InstData, ty: Type) -> Option<Value> {
     let x = data.args[0];
     let from = b.ty(x);
     let inner = |b: &Builder<'_>, op: Opcode| defined_by(b, x, op).map(|d| d.args[0]);
+    if matches!(op, ConvertOp::Zext | ConvertOp::Sext | ConvertOp::Itrunc)
+        && let Some(chosen) = chosen_constants(b, data, ty)
+    {
+        return Some(chosen);
+    }
     match op {
         ConvertOp::Bitcast if from == ty => Some(x),
         ConvertOp::Bitcast => {
@@ -74,6 +79,19 @@ pub(super) fn rules(b: &mut Builder<'_>, op: ConvertOp, data: &InstData, ty: Typ
         }
         ConvertOp::FptoS | ConvertOp::FptoU => None,
     }
+}
+
+/// A conversion of one of two constants is one of the converted constants.
+fn chosen_constants(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
+    let &[condition, then, otherwise] = defined_by(b, data.args[0], Opcode::Select)?.args.as_slice() else {
+        return None;
+    };
+    if b.ty(condition).lanes() != ty.lanes() {
+        return None;
+    }
+    let [then, otherwise] = [then, otherwise].map(|constant| evaluate(data, ty, &[b.func.dfg.as_const(constant)?]));
+    let [then, otherwise] = [then?, otherwise?].map(|constant| b.constant(constant));
+    Some(b.select(condition, then, otherwise))
 }
 
 /// The low bits of a value, as many as `kept` has, as a value of type `ty`: `zext(itrunc x)` is `x & mask`, without the narrow

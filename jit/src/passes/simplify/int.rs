@@ -6,7 +6,7 @@ use clift_kir::dfg::ConstData;
 use clift_kir::ops::IntOp;
 use clift_kir::{Builder, Elem, Imm, InstData, IntCond, Opcode, Type, Value, WrapFlags};
 
-use super::division;
+use super::{bools, division};
 use super::{defined_by, evaluate, is_bits, splat, splat_bits};
 
 /// Rules for ops on integers, Booleans and pointers.
@@ -16,6 +16,11 @@ pub(super) fn rules(b: &mut Builder<'_>, op: IntOp, data: &InstData, ty: Type) -
     let ones = ty.elem.mask();
     let same = x == y;
     let right = splat_bits(b, y);
+    if matches!(op, IntOp::And | IntOp::Or | IntOp::Xor)
+        && let Some(flag) = bools::bitwise(b, data.op, x, y, ty).or_else(|| bools::masked(b, data.op, x, right))
+    {
+        return Some(flag);
+    }
     match op {
         IntOp::Iadd | IntOp::Or | IntOp::Xor if right == Some(0) => Some(x),
         IntOp::Isub | IntOp::Shl | IntOp::Lshr | IntOp::Ashr | IntOp::Rotl | IntOp::UsubSat | IntOp::SsubSat
@@ -34,12 +39,13 @@ pub(super) fn rules(b: &mut Builder<'_>, op: IntOp, data: &InstData, ty: Type) -
         IntOp::Imul | IntOp::Umulh if right == Some(0) => Some(y),
         IntOp::Imul | IntOp::Udiv | IntOp::Sdiv if right == Some(1) => Some(x),
         IntOp::Urem | IntOp::Srem if right == Some(1) => Some(splat(b, ty, 0)),
-        IntOp::Imul => power_of_two(right).map(|n| {
+        IntOp::Imul if right.is_some() => power_of_two(right).map(|n| {
             let count = splat(b, ty, n);
             // As a signed number, the highest power of two is negative.
             let kept = if n + 1 == ty.elem.bits().into() { WrapFlags::NO_UNSIGNED } else { WrapFlags::all() };
             b.int2_wrap(Opcode::Shl, x, count, data.imm.wrap() & kept)
         }),
+        IntOp::Imul => bools::product(b, x, y, ty),
         IntOp::Udiv if power_of_two(right).is_some() => power_of_two(right).map(|n| shift(b, Opcode::Lshr, x, n, ty)),
         IntOp::Urem if power_of_two(right).is_some() => {
             let mask = splat(b, ty, right.unwrap_or(1) - 1);
@@ -367,11 +373,12 @@ fn compare(b: &mut Builder<'_>, imm: &Imm, x: Value, y: Value, ty: Type) -> Opti
         return Some(b.icmp(cond.swapped(), y, x));
     }
     if !operand.is_bool()
-        && let Some(value) = super::bools::compare(b, cond, x, y)
+        && let Some(value) = bools::compare(b, cond, x, y)
     {
         return Some(value);
     }
-    let value = compare_remainder(b, cond, x, y)
+    let value = bools::compare_sum(b, cond, x, y)
+        .or_else(|| compare_remainder(b, cond, x, y))
         .or_else(|| compare_shifted_bits(b, cond, x, y))
         .or_else(|| compare_extended(b, cond, x, y, ty));
     if value.is_some() {

@@ -12,6 +12,7 @@ mod int;
 mod lanes;
 mod permuted_bytes;
 
+pub(super) use bools::is_flag;
 pub(super) use fold::evaluate;
 
 use clift_kir::dfg::ConstData;
