@@ -20,6 +20,7 @@ mod constant_loads;
 mod dce;
 mod dead_stores;
 mod dynamic_elements;
+mod final_values;
 mod flags;
 mod global_ids;
 mod gvn;
@@ -120,6 +121,7 @@ pub static PASSES: &[Pass] = &[
     pass!(sink_conditions, "computes conditions where they are branched on"),
     pass!(rotate, "tests the conditions of loops at the bottom"),
     pass!(unswitch, "tests loop-invariant conditions before loops that do nothing otherwise"),
+    pass!(final_values, "executes only the last iteration of loops that only count"),
     pass!(trim_loops, "ends loops before iterations that do nothing, and enters them only if they do something"),
     Pass { name: "unroll", doc: "unrolls loops with a constant number of iterations", run: unroll::run },
     pass!(loop_borders, "copies loops that treat borders, without that for when no iteration is at one"),
@@ -159,6 +161,7 @@ pub static CANONICAL: &[&str] = &[
     "rotate",
     "simplify_cfg",
     "unswitch",
+    "final_values",
     "simplify",
     "simplify_cfg",
     "chosen_loads",
