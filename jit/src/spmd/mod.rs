@@ -47,8 +47,8 @@ use clift_kir::{Function, KernelData, Module, verify};
 use super::{BackendChoice, BuildError, Options, passes};
 use crate::specialize::Transposition;
 use crate::target::machine::Machine;
+use cost::width::{Chance, RowLengths, Width, uses_other_dimensions};
 pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
-use cost::width::{RowLengths, Width, uses_other_dimensions};
 use report::VectorizationReport;
 use transform::normalize::KnownOfPacks;
 pub(crate) use transform::rolled_loops;
@@ -263,13 +263,17 @@ fn make(
     let (lanes, normal, versions, close) = match width {
         Width::Packs(lanes, normal, versions, close) => (lanes, normal, versions, close),
         Width::Scalar(reason) => return maker.only_scalar(func, VectorizationReport::scalar(reason), machine),
-        Width::Unprofitable(reason, lanes, normal, close) => {
+        Width::Unprofitable(reason, lanes, normal, chance) => {
             let mut report = VectorizationReport::scalar(reason);
             if options.reports_vectorization() {
                 let (_, packs) = widen::run(&normal, &normal.divergence(lanes, true), lanes, false, machine);
                 report = VectorizationReport { width: report.width, scalar: report.scalar, ..packs };
             }
-            report.rejected_lanes = close.then_some(lanes);
+            match chance {
+                Chance::Good => report.rejected_lanes = Some(lanes),
+                Chance::Small => report.untried_lanes = [lanes].into_iter().collect(),
+                Chance::None => {}
+            }
             return Ok(GroupFunctions { costs, ..maker.only_scalar(func, report, machine)? });
         }
     };

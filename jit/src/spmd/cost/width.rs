@@ -36,12 +36,22 @@ use crate::{BackendChoice, Options};
 pub(crate) enum Width {
     /// One work-item at a time, and the reason.
     Scalar(String),
-    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower. Whether the
-    /// estimates are close.
-    Unprofitable(String, u32, Box<NormalForm>, bool),
+    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower. The chance that
+    /// they are not.
+    Unprofitable(String, u32, Box<NormalForm>, Chance),
     /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs. Whether one
     /// lane is estimated to be nearly as fast.
     Packs(u32, Box<NormalForm>, Option<Box<NormalForm>>, bool),
+}
+
+/// The chance that packs are faster than one lane although the estimate says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chance {
+    /// The estimates are close.
+    Good,
+    /// Packs are faster but for loops of which one lane executes several iterations at once, and that may be short.
+    Small,
+    None,
 }
 
 /// How many work-items the rows of work-groups have.
@@ -176,7 +186,7 @@ impl Width {
             // Vectors of half a register leave the other half unused, and one work-item waits for its own results.
             let close = 4 * bits <= 3 * machine.register_bits;
             return match close {
-                true => WidthCandidate::new(normal, lanes, machine).unprofitable(reason, close),
+                true => WidthCandidate::new(normal, lanes, machine).unprofitable(reason, Chance::Good),
                 false => Width::Scalar(reason),
             };
         }
@@ -264,7 +274,8 @@ impl Width {
                 (chosen, costs) = (again, more);
             }
         }
-        let (mut gain, mut instead) = (costs.scalar / costs.pack.max(1.0), "scalar code");
+        let over_scalar = costs.scalar / costs.pack.max(1.0);
+        let (mut gain, mut instead) = (over_scalar, "scalar code");
         if scatters
             && !sub_groups
             && !options.opt_disable
@@ -279,7 +290,13 @@ impl Width {
                 chosen.lanes,
                 1.0 / gain
             );
-            return chosen.unprofitable(reason, gain >= CLOSE);
+            // Nothing is known of how long those loops are.
+            let chance = match (gain >= CLOSE, over_scalar >= WORTHWHILE) {
+                (true, _) => Chance::Good,
+                (false, true) => Chance::Small,
+                (false, false) => Chance::None,
+            };
+            return chosen.unprofitable(reason, chance);
         }
         if gain < WORTHWHILE_LONG && costs.scattered_insts > LONG_SCATTERED && !sub_groups {
             let reason = format!(
@@ -287,7 +304,7 @@ impl Width {
                  {instead}",
                 chosen.lanes, costs.scattered_insts
             );
-            return chosen.unprofitable(reason, false);
+            return chosen.unprofitable(reason, Chance::None);
         }
         let uncertain = costs.data_decides || costs.scattered > MOSTLY_SCATTERED * costs.hot;
         let close_above = if uncertain { CLOSE_ABOVE_OF_DATA } else { CLOSE_ABOVE };
@@ -321,8 +338,8 @@ impl<'a> WidthCandidate<'a> {
     }
 
     /// One lane, as packs of this kind are not worth it.
-    fn unprofitable(self, reason: String, close: bool) -> Width {
-        Width::Unprofitable(reason, self.lanes, Box::new(self.versions.unwrap_or(self.general)), close)
+    fn unprofitable(self, reason: String, chance: Chance) -> Width {
+        Width::Unprofitable(reason, self.lanes, Box::new(self.versions.unwrap_or(self.general)), chance)
     }
 
     /// The kernel for rows of whole packs.

@@ -5,7 +5,7 @@ use clift_kir::text;
 
 use crate::Options;
 use crate::passes::trip_count;
-use crate::spmd::cost::width::{RowLengths, Width};
+use crate::spmd::cost::width::{Chance, RowLengths, Width};
 use crate::spmd::transform::normalize::{self, NormalForm};
 use crate::target::machine::Machine;
 
@@ -578,9 +578,51 @@ kernel f0 args 8
 /// Whether either choice between packs and one lane is estimated to be close.
 fn is_close(module: &str) -> bool {
     match choose(module) {
-        Width::Packs(.., close) | Width::Unprofitable(.., close) => close,
+        Width::Packs(.., close) => close,
+        Width::Unprofitable(.., chance) => chance == Chance::Good,
         Width::Scalar(_) => false,
     }
+}
+
+/// Each work-item has a chunk of an array: one lane executes several iterations at once if chunks are long, and packs are faster
+/// if they are not.
+#[test]
+fn chunks_may_be_short() {
+    let chunks = r#"
+function f0 "k" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: i32 = arg 8
+    v2: i64 = global_id 0
+    v3: i32 = itrunc v2
+    v4: i32 = imul nsw v3, v1
+    v5: i32 = iadd nsw v4, v1
+    v6: i32 = const 1
+    v7: b1 = icmp slt v4, v5
+    branch v7, b1(v4), b2
+b1(v10: i32):
+    v11: f32 = stofp rte v10
+    v12: f32 = sqrt v11
+    v13: f32 = fdiv v12, v11
+    v14: f32 = sqrt v13
+    v15: f32 = fdiv v14, v12
+    v16: f32 = sqrt v15
+    v17: f32 = fdiv v16, v13
+    v18: f32 = sqrt v17
+    v19: f32 = fdiv v18, v14
+    v20: i64 = sext v10
+    v21: ptr(global) = addr scale 4 v0, v20
+    store align 4 v21, v19
+    v22: i32 = iadd nsw v10, v6
+    v23: b1 = icmp slt v22, v5
+    branch v23, b1(v22), b2
+b2:
+    ret
+}
+kernel f0 args 16
+"#;
+    let Width::Unprofitable(reason, _, _, chance) = choose(chunks) else { panic!("packs") };
+    assert_eq!(chance, Chance::Small, "{reason}");
 }
 
 /// Two sorted rows are merged, and the rest of the first one is copied: that several iterations of the copy can be executed at
