@@ -65,17 +65,21 @@ impl Text<'_> {
     /// The address of an element of a buffer near its middle: a multiple of the counter away.
     fn address(&mut self, counter: &Counter) -> (String, u32) {
         let buffer = self.rng.below(2) as u32;
+        let param = match counter.ty {
+            "i8" | "i16" => self.define("i32", &format!("{} {}", counter.extension(), counter.param)),
+            _ => counter.param.clone(),
+        };
         let index = match counter.ty {
-            "i64" => counter.param.clone(),
+            "i64" => param,
             _ if self.chance(2) => {
                 let by = self.rng.below(5) as i64 - 2;
                 let constant = self.define("i32", &format!("const {by}"));
                 let flags = if counter.signed && self.rng.below(3) > 0 { " nsw" } else { "" };
-                let sum = self.define("i32", &format!("iadd{flags} {}, {constant}", counter.param));
+                let sum = self.define("i32", &format!("iadd{flags} {param}, {constant}"));
                 let extension = if flags.is_empty() && !counter.signed { "sext" } else { counter.extension() };
                 self.define("i64", &format!("{extension} {sum}"))
             }
-            _ => self.define("i64", &format!("{} {}", counter.extension(), counter.param)),
+            _ => self.define("i64", &format!("{} {param}", counter.extension())),
         };
         let scale = [4, 4, 4, 8, 12, 0][self.rng.below(6) as usize];
         let disp = 4 * (MIDDLE as i64 + self.rng.below(5) as i64 - 2);
@@ -118,15 +122,15 @@ const REDUCTIONS: [&[&str]; 6] = [&["iadd", "isub"], &["xor"], &["smin"], &["uma
 /// A kernel with one loop, and perhaps one in it.
 fn generated(rng: &mut Rng) -> Module {
     let mut t = Text { rng, text: String::new(), values: 20, blocks: 0 };
-    let ty = t.pick(&["i32", "i32", "i32", "i64"]);
-    let ty = if ty == "i64" { "i64" } else { "i32" };
+    let ty = ["i32", "i32", "i32", "i64", "i16", "i8"][t.rng.below(6) as usize];
     let signed = t.chance(2);
     let step: i64 = [1, 1, 1, -1, 2, 3, -2][t.rng.below(7) as usize];
     let loaded = t.chance(2);
     // What is loaded is 0 to 63.
     let start = match loaded {
         true if ty == "i32" => "v5".to_owned(),
-        true => "v6".to_owned(),
+        true if ty == "i64" => "v6".to_owned(),
+        true => t.define(ty, "itrunc v5"),
         false => {
             let constant = if step > 0 { t.rng.below(3) } else { 40 + t.rng.below(3) };
             t.define(ty, &format!("const {constant}"))
@@ -138,7 +142,8 @@ fn generated(rng: &mut Rng) -> Module {
             t.define(ty, &format!("const {constant}"))
         }
         _ if ty == "i32" => "v7".to_owned(),
-        _ => "v8".to_owned(),
+        _ if ty == "i64" => "v8".to_owned(),
+        _ => t.define(ty, "itrunc v7"),
     };
     let step_value = t.define(ty, &format!("const {step}"));
     let one = t.define("i32", "const 1");
@@ -254,7 +259,11 @@ fn generated(rng: &mut Rng) -> Module {
     t.line(&format!("branch {again}, b{header}({next}, {next_sum}, {next_second}), b{exit}({end}, {sum_out}, {left})"));
     let [end, total, left] = [t.fresh(), t.fresh(), t.fresh()];
     t.begin(exit, &format!("({end}: {ty}, {total}: i32, {left}: i32)"));
-    let end = if ty == "i64" { t.define("i32", &format!("itrunc {end}")) } else { end };
+    let end = match ty {
+        "i32" => end,
+        "i64" => t.define("i32", &format!("itrunc {end}")),
+        _ => t.define("i32", &format!("sext {end}")),
+    };
     for (number, value) in [end, total, left].iter().enumerate() {
         let at = t.define("ptr(global)", &format!("addr disp {} v2", 4 * (number + 1)));
         t.line(&format!("store align 4 alias 3 {at}, {value}"));
@@ -388,6 +397,36 @@ fn what_keeps_iterations_from_being_executed_together() {
     assert!(vectorized(same), "in place");
     let beyond = "    v20: f32 = fadd reassoc v11, v14\n    v15: ptr(global) = addr disp 400 v12\n    store align 4 alias 1 v15, v14";
     assert!(vectorized(beyond), "more iterations apart than a pack has lanes");
+}
+
+/// `for (uchar i = 0; i < n; i++) *p++ = x;`, as simplification leaves it.
+#[test]
+fn bytes_count() {
+    let module = parse(
+        r#"
+function f0 "fill" canonical {
+b0:
+    v0: ptr(global) = arg 0
+    v1: i8 = arg 8
+    v2: i8 = const 0
+    v3: i8 = const 1
+    v4: b1 = icmp ugt v1, v2
+    branch v4, b1(v2, v0), b2
+b1(v10: i8, v11: ptr(global)):
+    store align 1 v11, v1
+    v12: ptr(global) = addr disp 1 v11
+    v13: i8 = iadd v10, v3
+    v14: b1 = icmp ult v13, v1
+    branch v14, b1(v13, v12), b2
+b2:
+    ret
+}
+kernel f0 args 16
+"#,
+    );
+    let func = &module.funcs[module.kernels[0].func];
+    let made = loop_vectorizer::run(func, &module.globals, &Options::default(), &Machine::COMMON);
+    assert!(matches!(made.outcomes[..], [(_, LoopOutcome::Vectorized(_))]), "{:?}", made.outcomes);
 }
 
 /// What became of a loop over an array from where `v3` is to where `v5` is, both computed from the array of counters at `v1`.

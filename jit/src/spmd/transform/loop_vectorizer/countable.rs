@@ -197,7 +197,7 @@ impl Induction {
             (Opcode::Addr, &[from], &Imm::Addr { disp, .. }) if from == param => disp,
             _ => return None,
         };
-        let suits = ty.is_ptr() || ty == Type::I32 || ty == Type::I64;
+        let suits = ty.is_ptr() || ty.elem.is_int();
         let fits = step != 0 && (-MAX_STEP..=MAX_STEP).contains(&step);
         (suits && !ty.is_vector() && fits).then_some(Induction { param, start, next, step, flags: data.imm.wrap() })
     }
@@ -257,7 +257,9 @@ impl Limit {
     /// Whether the counter reaches the limit as the comparison says, in one direction.
     fn is_supported(&self, func: &Function) -> bool {
         let ty = func.dfg.ty(self.counter.param);
-        if ty != Type::I32 && ty != Type::I64 {
+        // C computes with bytes and shorts as `int`: how they are extended says nothing of how they wrap.
+        let is_short = ty == Type::I8 || ty == Type::I16;
+        if ty != Type::I32 && ty != Type::I64 && !(is_short && self.extension.is_none()) {
             return false;
         }
         let promised = self.counter.flags;
