@@ -36,8 +36,8 @@ use crate::{BackendChoice, Options};
 pub(crate) enum Width {
     /// One work-item at a time, and the reason.
     Scalar(String),
-    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower. The chance that
-    /// they are not.
+    /// One work-item at a time, and the reason: packs of so many lanes, made of this normal form, would be slower. The chance
+    /// that they are not.
     Unprofitable(String, u32, Box<NormalForm>, Chance),
     /// The number of lanes, the normal form for any work-groups, and the one for rows of whole packs if it differs. Whether one
     /// lane is estimated to be nearly as fast.

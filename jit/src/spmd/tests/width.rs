@@ -608,11 +608,9 @@ b1(v10: i32):
     v15: f32 = fdiv v14, v12
     v16: f32 = sqrt v15
     v17: f32 = fdiv v16, v13
-    v18: f32 = sqrt v17
-    v19: f32 = fdiv v18, v14
     v20: i64 = sext v10
     v21: ptr(global) = addr scale 4 v0, v20
-    store align 4 v21, v19
+    store align 4 v21, v17
     v22: i32 = iadd nsw v10, v6
     v23: b1 = icmp slt v22, v5
     branch v23, b1(v22), b2
