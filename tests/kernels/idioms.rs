@@ -234,6 +234,93 @@ fn overflow(name: String) -> Case {
     })
 }
 
+/// Variables that are 0 or 1 in loops, and what C computes with them.
+fn flags(name: String) -> Case {
+    Case::new(
+        name,
+        "kernel void t(global const uint *in, global int4 *found, global uchar4 *bytes) {
+            size_t i = get_global_id(0);
+            uint x = in[i];
+            bool any = false, all = true, odd = 0;
+            uchar runs = 0, longest = 0;
+            for (uint k = 0; k < 9; k++) {
+                bool set = x >> k & 1;
+                any |= set;
+                all *= (x >> k) % 3 > 0;
+                odd = odd != set;
+                uchar choice = (!set && k != x % 9) * (1 + (x >> k & 15));
+                longest = max(longest, choice);
+                runs = set ? runs + 1 : 0;
+            }
+            found[i] = (int4)(any, all + any, odd * (int)x, !any + !all);
+            bytes[i] = (uchar4)(runs, longest, any && !all ? 3 : 200, all & odd);
+        }",
+    )
+    .input(|i| spread(3, i) as u32 >> (i % 29))
+    .expect(|i| {
+        let x = spread(3, i) as u32 >> (i % 29);
+        let (any, all, odd, _, _) = flags_of(x);
+        [any as i32, all as i32 + any as i32, if odd { x as i32 } else { 0 }, i32::from(!any) + i32::from(!all)]
+    })
+    .expect(|i| {
+        let (any, all, odd, runs, longest) = flags_of(spread(3, i) as u32 >> (i % 29));
+        [runs, longest, if any && !all { 3 } else { 200 }, u8::from(all & odd)]
+    })
+}
+
+/// What [`flags`] finds in a word.
+fn flags_of(x: u32) -> (bool, bool, bool, u8, u8) {
+    let (mut any, mut all, mut odd, mut runs, mut longest) = (false, true, false, 0, 0);
+    for k in 0..9 {
+        let set = x >> k & 1 == 1;
+        any |= set;
+        all &= !(x >> k).is_multiple_of(3);
+        odd ^= set;
+        let choice = if !set && k != x % 9 { 1 + (x >> k & 15) as u8 } else { 0 };
+        longest = longest.max(choice);
+        runs = if set { runs + 1 } else { 0 };
+    }
+    (any, all, odd, runs, longest)
+}
+
+/// Loops that only count: divisions by repeated subtraction and the like.
+fn counting(name: String) -> Case {
+    Case::new(
+        name,
+        "kernel void t(global const uint *in, global uint4 *out, global int4 *signs) {
+            size_t i = get_global_id(0);
+            uint x = in[i], row = 0, n = 0, even = x, m = 7;
+            while (x > 640) { x -= 640; row++; }
+            while (even >= 2) { even -= 2; n += 3; }
+            for (uchar k = 250; k != (uchar)in[i]; k++) m -= 5;
+            out[i] = (uint4)(x, row, even + n, m);
+            int s = (int)in[i] - 3000, up = 0, down = 0;
+            while (s < 0) { s += 37; up++; }
+            int rest = s;
+            do { rest -= 100; down++; } while (rest >= 0);
+            long wide = in[i];
+            while (wide <= 100000) wide += 999;
+            signs[i] = (int4)(s, up, rest * 8 + down, (int)wide);
+        }",
+    )
+    .input(|i| spread(4, i) as u32 % 20_000)
+    .expect(|i| {
+        let x = spread(4, i) as u32 % 20_000;
+        let rows = if x > 640 { (x - 641) / 640 + 1 } else { 0 };
+        let counted = u32::from((x as u8).wrapping_sub(250));
+        [x - rows * 640, rows, x % 2 + x / 2 * 3, 7u32.wrapping_sub(5 * counted)]
+    })
+    .expect(|i| {
+        let x = (spread(4, i) as u32 % 20_000) as i32;
+        let mut s = x - 3000;
+        let up = if s < 0 { (-s + 36) / 37 } else { 0 };
+        s += 37 * up;
+        let down = s / 100 + 1;
+        let wide = x + (100_000 - x) / 999 * 999 + 999;
+        [s, up, (s - 100 * down) * 8 + down, wide]
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for real in ["float", "double"] {
@@ -253,6 +340,8 @@ pub(crate) fn cases() -> Vec<Case> {
         cases.extend(levels(funnels(ty, bits), &format!("funnel_shifts_of_{ty}")));
     }
     cases.extend(levels(remainders, "remainders_and_quotients"));
+    cases.extend(levels(flags, "flags_in_loops"));
+    cases.extend(levels(counting, "loops_that_only_count"));
     cases.extend(levels(overflow, "saturation_and_overflow"));
     cases.extend(levels(truths, "truths_of_functions"));
     cases.extend(levels(rounded_truths, "truths_converted_with_a_rounding_mode"));
