@@ -321,6 +321,23 @@ fn counting(name: String) -> Case {
     })
 }
 
+/// Powers of the base 2, quotients by powers of two, and differences with negated terms: all exact.
+fn exact_floats(name: String) -> Case {
+    Case::new(
+        name,
+        "kernel void t(global const int *in, global float4 *out) {
+            size_t i = get_global_id(0);
+            float n = in[i];
+            out[i] = (float4)(pow(2.0f, n) + powr(2.0f, -n), n / 8.0f - -n / -0.25f, -n + 3.0f * n, n / 0x1p127f * 0x1p127f);
+        }",
+    )
+    .input(|i| spread(5, i) as i32 % 12)
+    .expect(|i| {
+        let n = (spread(5, i) as i32 % 12) as f32;
+        [n.exp2() + (-n).exp2(), n / 8.0 - 4.0 * n, 2.0 * n, n]
+    })
+}
+
 pub(crate) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for real in ["float", "double"] {
@@ -342,6 +359,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases.extend(levels(remainders, "remainders_and_quotients"));
     cases.extend(levels(flags, "flags_in_loops"));
     cases.extend(levels(counting, "loops_that_only_count"));
+    cases.extend(levels(exact_floats, "exact_powers_and_quotients"));
     cases.extend(levels(overflow, "saturation_and_overflow"));
     cases.extend(levels(truths, "truths_of_functions"));
     cases.extend(levels(rounded_truths, "truths_converted_with_a_rounding_mode"));

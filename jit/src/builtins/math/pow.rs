@@ -5,7 +5,7 @@
 use clift_kir::Elem;
 
 use super::coefficients as poly;
-use super::exp::{exp_of_normal_parts, exp_of_pair, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
+use super::exp::{exp_of_normal_parts, exp_of_pair, exp2, exp2_fast_of, exp2_of_normal_pair, exp2_of_pair};
 use super::log::{
     Split, log_pair, log_parts, log2, log2_of_split, near_range_limits, not_positive_normal, split, split_normal,
 };
@@ -146,6 +146,9 @@ fn parity(y: Num<'_>) -> (Num<'_>, Num<'_>) {
 /// x^y.
 pub(in crate::builtins) fn pow<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
+    if x.constant() == Some(2.0) {
+        return exp2(&[y]);
+    }
     let constant = y.constant().and_then(|exponent| constant_power(x, exponent));
     constant.unwrap_or_else(|| usual_power(x, y, || any_pow(x, y)))
 }
@@ -216,6 +219,9 @@ fn constant_powr<'m>(x: Num<'m>, y: Num<'m>) -> Option<Num<'m>> {
 /// x^y for x >= 0: NaN where the limit does not exist.
 pub(in crate::builtins) fn powr<'m>(args: &[Num<'m>]) -> Num<'m> {
     let (x, y) = (args[0], args[1]);
+    if x.constant() == Some(2.0) {
+        return exp2(&[y]);
+    }
     if let Some(power) = constant_powr(x, y) {
         return power;
     }

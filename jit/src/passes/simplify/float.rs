@@ -30,10 +30,24 @@ pub(super) fn rules(b: &mut Builder<'_>, op: FloatOp, data: &InstData, ty: Type)
             let inner = defined_by(b, arg(0), Opcode::Fneg).or_else(|| defined_by(b, arg(0), Opcode::Fabs))?.args[0];
             Some(b.float1(Opcode::Fabs, inner))
         }
-        FloatOp::Fmul | FloatOp::Fadd | FloatOp::Fsub | FloatOp::Fma => None,
+        FloatOp::Fadd | FloatOp::Fsub => negated_term(b, data, ty),
+        FloatOp::Fmul | FloatOp::Fma => None,
         FloatOp::Fcopysign | FloatOp::Fmin | FloatOp::Fmax | FloatOp::Sqrt | FloatOp::Fcmp => None,
         FloatOp::Ceil | FloatOp::Floor | FloatOp::Trunc | FloatOp::Rint => None,
     }
+}
+
+/// A sum with a negated term is a difference, and a difference with one a sum.
+fn negated_term(b: &mut Builder<'_>, data: &InstData, ty: Type) -> Option<Value> {
+    let &[left, right] = data.args.as_slice() else { return None };
+    let negated = |value: Value| defined_by(b, value, Opcode::Fneg).map(|inner| inner.args[0]);
+    let (op, args) = match (data.op, negated(left), negated(right)) {
+        (Opcode::Fadd, _, Some(right)) => (Opcode::Fsub, [left, right]),
+        (Opcode::Fadd, Some(left), None) => (Opcode::Fsub, [right, left]),
+        (_, _, Some(right)) => (Opcode::Fadd, [left, right]),
+        (_, _, None) => return None,
+    };
+    Some(b.value(op, &args, data.imm.clone(), ty))
 }
 
 /// The reciprocal of a constant if multiplying by it gives the same bits as dividing: all lanes are powers of two, or
