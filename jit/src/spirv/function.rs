@@ -262,6 +262,10 @@ fn make_phi(
             return Err(InstError::malformed(format!("%{label} is not a predecessor of this block")));
         }
         let values = edges.entry((pred, number)).or_default();
+        if values.get(phis) == Some(&value) {
+            // The SPIR-V-LLVM translator writes a pair for each case of a switch that leads from there to here, as LLVM does.
+            continue;
+        }
         if values.len() != phis {
             return Err(InstError::malformed(format!("%{label} occurs twice, or not in every phi of this block")));
         }
