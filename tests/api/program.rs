@@ -235,8 +235,9 @@ fn build_checks_its_arguments() {
     for options in ["-bogus", "-cl-std=CL9.9", "-D", "-create-library", "file.cl", "-cl-std=x.1"] {
         assert_code(try_build(program, options), CL_INVALID_BUILD_OPTIONS);
         assert_code(try_compile(program, options), CL_INVALID_COMPILER_OPTIONS);
+        assert!(log(program).starts_with("clift: "), "the log says why `{options}` is refused");
     }
-    assert_eq!(status(program), CL_BUILD_NONE, "a refused call leaves no trace");
+    assert_eq!(status(program), CL_BUILD_NONE, "a refused call leaves only its reason");
     let (linked, _) = try_link(&[compiled(GOOD)], "");
     assert_code(try_build(linked, ""), CL_INVALID_OPERATION);
     assert_code(try_compile(linked, ""), CL_INVALID_OPERATION);

@@ -118,6 +118,9 @@ fn unknown_option() {
     let mut program = source(session, "kernel void t(void) {}");
     let error = program.build(session.context.devices(), "-cl-no-such-option").expect_err("an unknown option");
     assert_eq!(error.0, CL_INVALID_BUILD_OPTIONS);
+    if session.driver.is_clift {
+        assert!(log(session, &program).contains("unknown option '-cl-no-such-option'"));
+    }
 }
 
 /// `clCompileProgram` with headers.

@@ -179,6 +179,16 @@ impl Program {
         BuildReport { status: state.status, options: state.options.clone(), log: state.log.clone() }
     }
 
+    /// Reports why a call refuses its options, to the context's callback and as the build log: applications show the log after
+    /// any error, although such a call builds nothing and leaves all else as it was.
+    pub fn refuse_options(&self, reason: &str) {
+        self.context.report(reason);
+        let mut state = self.state.lock();
+        if state.status != cl::CL_BUILD_IN_PROGRESS {
+            state.log = format!("clift: {reason}\n");
+        }
+    }
+
     /// Whether a build, compilation or link is in progress.
     pub fn is_in_progress(&self) -> bool {
         self.state.lock().status == cl::CL_BUILD_IN_PROGRESS

@@ -60,7 +60,7 @@ pub fn build(
         (Origin::Source(_) | Origin::Il { .. } | Origin::Link, _) => options.lossy().unwrap_or_default(),
     };
     // CL_INVALID_BUILD_OPTIONS if the build options specified by options are invalid
-    let options = parsed(program.context(), &text, BuildCall::Compile, InvalidBuildOptions)?;
+    let options = parsed(&text, BuildCall::Compile, InvalidBuildOptions, |reason| program.refuse_options(reason))?;
     // CL_COMPILER_NOT_AVAILABLE if program is created from source and a compiler is not available
     ensure_compiler(&program)?;
     // CL_INVALID_OPERATION if program was not created with source, IL or a binary
@@ -150,7 +150,7 @@ pub fn compile(
     checked_targets(program.context(), num_devices, device_list, (notify, user_data))?;
     let text = options.lossy().unwrap_or_default();
     // CL_INVALID_COMPILER_OPTIONS if the compiler options specified by options are invalid
-    let options = parsed(program.context(), &text, BuildCall::Compile, InvalidCompilerOptions)?;
+    let options = parsed(&text, BuildCall::Compile, InvalidCompilerOptions, |reason| program.refuse_options(reason))?;
     // CL_COMPILER_NOT_AVAILABLE if a compiler is not available
     ensure_compiler(&program)?;
     // CL_INVALID_OPERATION if program has no source or IL available
@@ -204,7 +204,9 @@ pub fn link(
     }
     // CL_INVALID_LINKER_OPTIONS if the linker options specified by options are invalid
     let given = options.lossy();
-    let options = parsed(&context, given.as_deref().unwrap_or_default(), BuildCall::Link, InvalidLinkerOptions)?;
+    let given_options = given.as_deref().unwrap_or_default();
+    // There is no program whose build log could say why.
+    let options = parsed(given_options, BuildCall::Link, InvalidLinkerOptions, |reason| context.report(reason))?;
     let mut units: Vec<Arc<Unit>> = Vec::new();
     for input in &inputs {
         // CL_INVALID_OPERATION if the compilation or build of an input has not completed
@@ -254,10 +256,10 @@ fn checked_targets(
     all_devices_of(context, device_list, num_devices)
 }
 
-/// Parses an option string. An error is reported to the context's callback, because there will be no build log.
-fn parsed(context: &Ref<Context>, text: &str, stage: BuildCall, error: ClError) -> ClResult<BuildOptions> {
+/// Parses an option string, and passes on why it is refused.
+fn parsed(text: &str, stage: BuildCall, error: ClError, refused: impl FnOnce(&str)) -> ClResult<BuildOptions> {
     BuildOptions::parse(text, stage).map_err(|reason| {
-        context.report(&reason);
+        refused(&reason);
         error
     })
 }
