@@ -200,7 +200,7 @@ fn make_blocks(cx: &mut FuncCx<'_>, function: &FunctionDef, entry: Block) -> Res
         cx.blocks[number] = Some(block);
         for index in function.blocks[number].insts.clone() {
             let inst = &unit.module.insts[index];
-            if is_position(inst.op()) || is_debug(unit, inst) {
+            if is_position(inst.op()) || may_precede_phis(unit, inst) {
                 continue;
             }
             if inst.op() != Op::Phi {
@@ -212,9 +212,10 @@ fn make_blocks(cx: &mut FuncCx<'_>, function: &FunctionDef, entry: Block) -> Res
     Ok(edges)
 }
 
-/// Whether an instruction is debug information, which the SPIR-V-LLVM translator writes before phis.
-fn is_debug(unit: &Unit, inst: &Inst) -> bool {
-    inst.op() == Op::ExtInst && unit.module.is_debug(inst).is_ok_and(|debug| debug)
+/// Whether an instruction is debug information or a hint for loops, which the SPIR-V-LLVM translator writes before phis.
+fn may_precede_phis(unit: &Unit, inst: &Inst) -> bool {
+    inst.op() == Op::LoopControlINTEL
+        || (inst.op() == Op::ExtInst && unit.module.is_debug(inst).is_ok_and(|debug| debug))
 }
 
 fn make_phi(
@@ -312,7 +313,7 @@ fn import_block(cx: &mut FuncCx<'_>, function: &FunctionDef, number: usize) -> R
             }
             continue;
         }
-        phis_over |= !is_debug(unit, inst);
+        phis_over |= !may_precede_phis(unit, inst);
         ops::lower(cx, inst).map_err(|error| error.at(inst))?;
     }
     Ok(())
