@@ -180,11 +180,15 @@ impl NdRange {
         let packs = global / lanes;
         let masked_in = |size: u64| if size.is_multiple_of(lanes) { 0 } else { size.div_ceil(lanes) };
         let masked = global / row * masked_in(row) + masked_in(global % row);
+        if masked == 0 || 8 * masked < packs {
+            return *self;
+        }
         let rows = self.group_items() / row;
         let shortest = (row.max(most.min(row * self.spare_groups(workers))) / lanes).clamp(1, packs);
         let longest = (4 * shortest).min(packs).min(MAX_COALESCED_ITEMS / (lanes * rows)).max(shortest);
-        let Some(length) = (shortest..=longest).min_by_key(|length| packs % length) else { return *self };
-        if 2 * (packs % length + masked_in(global % lanes)) > masked || 8 * masked < packs {
+        let lengths = (shortest..=longest).take(MAX_LENGTHS_TRIED);
+        let Some(length) = lengths.min_by_key(|length| packs % length) else { return *self };
+        if 2 * (packs % length + masked_in(global % lanes)) > masked {
             return *self;
         }
         let mut made = *self;
@@ -203,6 +207,8 @@ impl NdRange {
 const MAX_COALESCED_ITEMS: u64 = 4096;
 /// Minimum number of work-items of a launch whose groups are changed to whole packs.
 const LEAST_REPARTITIONED_ITEMS: u64 = 4096;
+/// How many lengths of rows are tried, which takes a few nanoseconds for each.
+const MAX_LENGTHS_TRIED: usize = 16;
 /// Minimum number of remaining groups per worker.
 const GROUPS_PER_WORKER: u64 = 32;
 

@@ -205,7 +205,7 @@ pub fn link(
     // CL_INVALID_LINKER_OPTIONS if the linker options specified by options are invalid
     let given = options.lossy();
     let given_options = given.as_deref().unwrap_or_default();
-    // There is no program whose build log could say why.
+    // No program has a build log yet that could say why.
     let options = parsed(given_options, BuildCall::Link, InvalidLinkerOptions, |reason| context.report(reason))?;
     let mut units: Vec<Arc<Unit>> = Vec::new();
     for input in &inputs {
