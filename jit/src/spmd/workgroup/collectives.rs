@@ -118,7 +118,7 @@ const LONG_ROW_ITEMS: u32 = 128;
 /// the kernel has no loops, and accesses `runs` of memory, longer rows mean longer runs; memory that loops access repeatedly is
 /// a reason for a program to choose small groups.
 pub(crate) fn coalesced_row(func: &Function, kernel: &KernelData, width: u32, runs: bool) -> u32 {
-    if kernel.required_local_size.is_some() || width == 1 || !may_coalesce_groups(func) {
+    if width == 1 || !may_divide_rows(func, kernel) {
         return 0;
     }
     let cfg = Cfg::new(func);
@@ -127,8 +127,13 @@ pub(crate) fn coalesced_row(func: &Function, kernel: &KernelData, width: u32, ru
     if runs && !has_loops { LONG_ROW_ITEMS } else { width }
 }
 
-/// Whether a kernel cannot observe which work-items of a row make up a work-group.
-fn may_coalesce_groups(func: &Function) -> bool {
+/// Whether rows may be divided into work-groups in any way: a kernel that requires no size cannot observe which work-items of a row
+/// make up a group.
+pub(crate) fn may_divide_rows(func: &Function, kernel: &KernelData) -> bool {
+    kernel.required_local_size.is_none() && cannot_observe_rows(func)
+}
+
+fn cannot_observe_rows(func: &Function) -> bool {
     func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).all(|&inst| {
         let data = func.dfg.inst(inst);
         let local = func.dfg.results(inst).iter().any(|&value| func.dfg.ty(value).elem.space() == Some(Space::Local));

@@ -14,6 +14,7 @@ use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
 use super::Packing;
+use super::collectives::may_divide_rows;
 use super::context::{ContextLayout, round_up};
 use super::regions::Regions;
 use crate::spmd::class::{Class, class};
@@ -137,6 +138,8 @@ pub(crate) struct GroupEnv<'a> {
     required: Option<[u64; 3]>,
     /// Whether the application has promised that all groups have the full size.
     full_groups: bool,
+    /// Whether the runtime may divide rows otherwise than the application.
+    may_divide_rows: bool,
     packing: Packing,
     memo: FxHashMap<LevelKey, Value>,
 }
@@ -186,6 +189,7 @@ impl<'a> GroupEnv<'a> {
             locals,
             required: if packing.groups { Some([1; 3]) } else { kernel.required_local_size },
             full_groups: options.uniform_work_groups,
+            may_divide_rows: may_divide_rows(&module.funcs[kernel.func], kernel),
             packing,
             memo: FxHashMap::default(),
         }
@@ -389,8 +393,7 @@ impl<'a> GroupEnv<'a> {
             return self.count;
         }
         let enqueued = self.enqueued_local_size(dim);
-        // The runtime may divide rows otherwise than the application, unless the kernel requires a size.
-        let is_full = self.full_groups && (dim > 0 || self.required.is_some());
+        let is_full = self.full_groups && (dim > 0 || !self.may_divide_rows);
         if is_full || self.has_size_one(dim) {
             return enqueued;
         }
