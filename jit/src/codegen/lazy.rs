@@ -7,7 +7,8 @@
 //! - if it is faster to execute several rows at once, they run a function for that;
 //! - if work-groups have several rows that are not whole packs, and the kernel can observe sub-groups, they run a function that
 //!   takes a work-group as one row;
-//! - otherwise they run the function that takes any work-group.
+//! - otherwise they run the function that takes any work-group. If it needs no memory but what the packed one needs, it is only
+//!   made now, once for launches with bounded ids, whose indices of 32 bits it understands, and once for others.
 //!
 //! Programs whose rows have many lengths (kernels that kernels enqueue, levels of a pyramid) would get a function for each
 //! number of lanes, which take longer to compile than to run. So a kernel gets few functions for short rows at once; for

@@ -28,7 +28,8 @@
 //! - [`report`]: what the vectorizer did, for the build log.
 //!
 //! A kernel gets up to two group functions. The *general* one takes any work-group; lanes beyond the end of a row are masked off.
-//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs. Kernels with
+//! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs; the general one is then
+//! made when a launch needs it, unless it may need more memory ([`general`]). Kernels with
 //! sub-groups get a third one, for work-groups of several rows that are not whole packs. `docs/spmd.md` explains the scheme
 //! with a drawing.
 
