@@ -10,6 +10,7 @@ mod barrier_bugs;
 mod barriers;
 mod borders;
 mod bytes;
+mod clamped;
 mod control;
 mod convert;
 mod float;
@@ -73,6 +74,7 @@ fn main() {
         barriers::cases(),
         borders::cases(),
         bytes::cases(),
+        clamped::cases(),
         control::cases(),
         convert::cases(),
         float::cases(),

@@ -57,7 +57,9 @@ pub(crate) use transform::single_item_groups::is_possible as can_pack_groups;
 use transform::single_lane_regions::{self, Vectorizer};
 pub(crate) use transform::transposed_items;
 pub(crate) use transform::yields;
-use transform::{loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam, versioning};
+use transform::{
+    clamped_loads, loop_counters, normalize, one_lane, one_row_groups, single_item_groups, unroll_and_jam, versioning,
+};
 use vectorize::widen;
 pub(crate) use workgroup::called::run as called_function;
 pub(crate) use workgroup::collectives::{coalesced_row, observes_sub_groups};
@@ -414,6 +416,9 @@ impl Maker<'_> {
         rows: Rows,
     ) -> Result<(GroupFunction, VectorizationReport), BuildError> {
         let whole = rows == Rows::Whole;
+        let split = clamped_loads::run(normal, (lanes, rows.known()), self.machine);
+        let normal = split.as_ref().unwrap_or(normal);
+        verified(self.module)("clamped_loads", &normal.func);
         let divergence = normal.divergence_in(lanes, rows.known());
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole, self.machine);
         let vectorizer = Vectorizer { globals: &self.module.globals, options: self.options, machine: self.machine };

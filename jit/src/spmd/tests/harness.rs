@@ -187,10 +187,16 @@ pub(super) fn make(module: &Module, options: &Options, growth: Growth) -> GroupF
     general_of(&make_all(module, options, growth)).clone()
 }
 
+/// The machine for which packs of so many lanes are made: with many, one that has masked accesses.
+fn machine(options: &Options) -> Machine {
+    let masks = options.width.is_some_and(|lanes| lanes >= 16);
+    Machine { masked_store_bits: masks.then_some(8), ..Machine::COMMON }
+}
+
 /// Makes and verifies the group functions of the first kernel.
 pub(super) fn make_all(module: &Module, options: &Options, growth: Growth) -> GroupFunctions {
     verify::module(module).unwrap_or_else(|e| panic!("{e}\n{module}"));
-    let made = make_with(module, &module.kernels[0], options, &Machine::COMMON, (growth, true))
+    let made = make_with(module, &module.kernels[0], options, &machine(options), (growth, true))
         .unwrap_or_else(|e| panic!("{e}"));
     for made in [&made.general, &made.packed, &made.one_row].into_iter().flatten() {
         verify::function(module, &made.func).unwrap_or_else(|e| panic!("{e}\n{module}\n{}", made.func));
@@ -225,7 +231,7 @@ fn compare_at(what: &str, module: &Module, options: &Options, growth: Growth, la
     let on_demand = |packed: &&GroupFunction| !options.single_items && may_be_made_on_demand(packed);
     let bounded = made.packed.as_ref().filter(on_demand).map(|packed| {
         let (kernel, lanes) = (&module.kernels[0], packed.resources.width);
-        let general = general(module, kernel, options, &Machine::COMMON, lanes, Ids::Bounded);
+        let general = general(module, kernel, options, &machine(options), lanes, Ids::Bounded);
         let general = general.unwrap_or_else(|e| panic!("{e}\n{module}"));
         GroupFunctions { general: Some(general), ..made.clone() }
     });

@@ -3,6 +3,7 @@
 
 mod affine;
 mod cases;
+mod clamped_loads;
 mod collectives;
 mod costs;
 pub(crate) mod generate;

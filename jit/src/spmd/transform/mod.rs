@@ -1,6 +1,7 @@
 //! Rewrites that make a kernel easier to vectorize. Most work on the code of one work-item, which stays that of one
 //! work-item; [`loop_counters`] and [`unroll_and_jam`] work on the code of a pack.
 
+pub(crate) mod clamped_loads;
 pub(crate) mod index_widening;
 pub(crate) mod loop_counters;
 pub(crate) mod loop_vectorizer;

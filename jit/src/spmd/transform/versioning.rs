@@ -180,6 +180,11 @@ struct Gains {
     with: Divergence,
     /// The blocks in which something is gained.
     blocks: EntitySet<Block>,
+    /// Those of them with accesses or branches that gain. Indices alone are worth nothing: where the versions join, after a
+    /// piece, they are as before.
+    paying: EntitySet<Block>,
+    /// The addresses of those accesses and the conditions of those branches, with their blocks.
+    roots: Vec<(Block, Value)>,
     /// The blocks with relevant assumptions, in the order of the code.
     homes: Vec<Block>,
     /// Which alternative is assumed.
@@ -213,6 +218,8 @@ impl Gains {
             assumptions: FxHashMap::default(),
             with,
             blocks: EntitySet::new(),
+            paying: EntitySet::new(),
+            roots: Vec::new(),
             homes: Vec::new(),
             which,
             bounds: false,
@@ -221,7 +228,7 @@ impl Gains {
             return gains;
         }
         let without = normal.divergence_in(packs.0, packs.1);
-        let Roots { mut accesses, conditions } = gains.roots(normal, &without, &open);
+        let Roots { mut accesses, conditions } = gains.find_roots(normal, &without, &open);
         let chooses = |test: &Test| match test {
             Test::Is { .. } => true,
             Test::Check(check) => check.excludes == Excludes::Clamps,
@@ -231,14 +238,14 @@ impl Gains {
             | Test::WithinMask { .. }
             | Test::SameQuotient { .. } => false,
         };
-        let sources = pure_sources(func, cfg, conditions.clone());
+        let sources = pure_sources(func, cfg, conditions.iter().map(|&(_, condition)| condition));
         gains.bounds = sources.keys().any(|inst| all.get(inst).is_some_and(|tests| tests.iter().any(chooses)));
         if which == BOUNDS {
             // An access at a bound is one of the few at a border; a loop between bounds is executed by all packs.
             accesses.clear();
         }
-        let roots = accesses.into_iter().chain(conditions).collect();
-        for (inst, carried) in pure_sources(func, cfg, roots) {
+        gains.roots = accesses.into_iter().chain(conditions).collect();
+        for (inst, carried) in pure_sources(func, cfg, gains.roots.iter().map(|&(_, root)| root)) {
             // What an access needs no check for is lost where blocks join.
             let needed = all.get(&inst).is_some_and(|tests| carried || tests.iter().any(matters));
             gains.assumptions.extend(all.remove(&inst).filter(|_| needed).map(|tests| (inst, tests)));
@@ -266,7 +273,7 @@ impl Gains {
     }
 
     /// Records the blocks in which something is gained. Returns the addresses and conditions that gain.
-    fn roots(&mut self, normal: &NormalForm, without: &Divergence, open: &[Block]) -> Roots {
+    fn find_roots(&mut self, normal: &NormalForm, without: &Divergence, open: &[Block]) -> Roots {
         let NormalForm { func, cfg, .. } = normal;
         let is_access = |inst: Inst| [Opcode::Load, Opcode::Store].contains(&func.dfg.inst(inst).op);
         let scattered = |value: Value| {
@@ -282,12 +289,12 @@ impl Gains {
         let rejoined = |&&block: &&Block| without.in_divergent_region(block) && !self.with.in_divergent_region(block);
         let worth = open.iter().filter(rejoined).any(|&b| func.layout.insts(b).iter().any(|&inst| is_access(inst)));
         for &block in open {
-            let mut gain = false;
+            let (mut pays, mut gain) = (false, false);
             for &inst in func.layout.insts(block) {
                 let data = func.dfg.inst(inst);
                 if is_access(inst) && scattered(data.args[0]) && with_it(data.args[0]) {
-                    roots.accesses.push(data.args[0]);
-                    gain = true;
+                    roots.accesses.push((block, data.args[0]));
+                    pays = true;
                 }
                 let better = |&value: &Value| {
                     without.shape(value) == Shape::Varying
@@ -299,11 +306,14 @@ impl Gains {
             }
             if worth && without.diverges(block) && !self.with.diverges(block) {
                 let condition = func.layout.terminator(block).map(|inst| func.dfg.inst(inst).args[0]);
-                roots.conditions.extend(condition);
-                gain = true;
+                roots.conditions.extend(condition.map(|condition| (block, condition)));
+                pays = true;
             }
-            gain |= rejoined(&&block) && func.layout.insts(block).iter().any(|&inst| is_access(inst));
-            if gain {
+            pays |= rejoined(&&block) && func.layout.insts(block).iter().any(|&inst| is_access(inst));
+            if pays {
+                self.paying.insert(block);
+            }
+            if pays || gain {
                 self.blocks.insert(block);
             }
         }
@@ -312,20 +322,20 @@ impl Gains {
     }
 }
 
-/// The values that gain from assumptions.
+/// The values that gain from assumptions, with the blocks that use them.
 #[derive(Default)]
 struct Roots {
     /// Addresses of accesses that become contiguous or uniform.
-    accesses: Vec<Value>,
+    accesses: Vec<(Block, Value)>,
     /// Conditions of branches that lanes take together.
-    conditions: Vec<Value>,
+    conditions: Vec<(Block, Value)>,
 }
 
 /// The pure instructions by which values are computed, and whether a block parameter carries their results.
-fn pure_sources(func: &Function, cfg: &Cfg, roots: Vec<Value>) -> FxHashMap<Inst, bool> {
+fn pure_sources(func: &Function, cfg: &Cfg, roots: impl Iterator<Item = Value>) -> FxHashMap<Inst, bool> {
     let mut found: FxHashMap<Inst, bool> = FxHashMap::default();
     let mut seen: FxHashSet<(Value, bool)> = FxHashSet::default();
-    let mut work: Vec<(Value, bool)> = roots.into_iter().map(|root| (root, false)).collect();
+    let mut work: Vec<(Value, bool)> = roots.map(|root| (root, false)).collect();
     while let Some((value, carried)) = work.pop() {
         if !seen.insert((value, carried)) {
             continue;

@@ -9,7 +9,7 @@ use clift_kir::{Block, Inst, Value};
 use cranelift_entity::EntitySet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Gains, synchronizes_group};
+use super::{Gains, pure_sources, synchronizes_group};
 use crate::spmd::analysis::assumptions::Test;
 use crate::spmd::transform::normalize::NormalForm;
 
@@ -85,8 +85,25 @@ impl<'a> PiecePlans<'a> {
 
     /// The piece that begins in a block; `None` if there is none, or if it is too long.
     pub(super) fn of(&mut self, at: Block) -> Option<PiecePlan> {
+        let mut useless: FxHashSet<Inst> = FxHashSet::default();
+        loop {
+            let plan = self.without(at, &useless)?;
+            // What only helps behind the piece is not tested before it: the test would only fail more often.
+            let inside: FxHashSet<Block> = plan.blocks.iter().copied().chain([at]).collect();
+            let roots = self.gains.roots.iter().filter(|(block, _)| inside.contains(block)).map(|&(_, root)| root);
+            let sources = pure_sources(&self.normal.func, &self.normal.cfg, roots);
+            let before = useless.len();
+            useless.extend(plan.parts.assumed.iter().filter(|inst| !sources.contains_key(inst)));
+            if useless.len() == before {
+                return Some(plan);
+            }
+        }
+    }
+
+    /// As [`Self::of`], without some assumptions.
+    fn without(&mut self, at: Block, useless: &FxHashSet<Inst>) -> Option<PiecePlan> {
         let normal = self.normal;
-        let mut split = Split::new(normal, self.gains);
+        let mut split = Split::new(normal, self.gains, useless);
         let (&terminator, insts) = normal.func.layout.insts(at).split_last()?;
         insts.iter().for_each(|&inst| split.add(inst));
         let later = self.assumed.iter().filter(|(block, _)| *block != at && normal.dom.dominates(at, *block));
@@ -100,7 +117,7 @@ impl<'a> PiecePlans<'a> {
                 self.visited += 1;
             }
             let mut moved = Vec::new();
-            if movable(normal, at, inst, 0, (&hoisted, &mut moved)) {
+            if !useless.contains(&inst) && movable(normal, at, inst, 0, (&hoisted, &mut moved)) {
                 for inst in moved {
                     hoisted.extend(normal.func.layout.block_of(inst).map(|block| (inst, block)));
                     split.add(inst);
@@ -172,7 +189,7 @@ impl<'a> PiecePlans<'a> {
             }
         }
         // The piece ends after the last gain.
-        if gaining.is_empty() {
+        if !gaining.iter().any(|&block| self.gains.paying.contains(block)) {
             return None;
         }
         let mut needed: FxHashSet<Block> = FxHashSet::default();
@@ -200,6 +217,8 @@ impl<'a> PiecePlans<'a> {
 struct Split<'a> {
     normal: &'a NormalForm,
     gains: &'a Gains,
+    /// Assumptions that are not made.
+    useless: &'a FxHashSet<Inst>,
     parts: HeadParts,
     /// The tests before the piece.
     tests: FxHashSet<Test>,
@@ -211,10 +230,11 @@ struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    fn new(normal: &'a NormalForm, gains: &'a Gains) -> Split<'a> {
+    fn new(normal: &'a NormalForm, gains: &'a Gains, useless: &'a FxHashSet<Inst>) -> Split<'a> {
         Split {
             normal,
             gains,
+            useless,
             parts: HeadParts::default(),
             tests: FxHashSet::default(),
             after: FxHashSet::default(),
@@ -232,7 +252,7 @@ impl<'a> Split<'a> {
             follows_test |= self.after.contains(&value);
             depends |= self.shared.contains(&value);
         });
-        let assumed = self.gains.assumptions.get(&inst);
+        let assumed = self.gains.assumptions.get(&inst).filter(|_| !self.useless.contains(&inst));
         let results = func.dfg.results(inst);
         if follows_test || data.op.is_terminator() || !data.op.is_pure() && (depends || !self.early) {
             self.early &= data.op.is_pure();
