@@ -18,8 +18,9 @@
 //! same local size get them from then on, until they have code of their own: code without constants is compiled, too.
 //!
 //! Launches that have repeated much longer are also tried with twice and half of the lanes, with packs where only loops that
-//! may be short speak for one lane, and as they were given if their dimensions are exchanged. Estimates are right on average
-//! only: of 497 kernels of programs, one in fifteen took less than three quarters of the time with another number of lanes.
+//! may be short speak for one lane, as they were given if their dimensions are exchanged, and with their dimensions exchanged
+//! if fewer accesses of packs might be scattered then. Estimates are right on average only: of 497 kernels of programs, one in
+//! fifteen took less than three quarters of the time with another number of lanes.
 //!
 //! Both codes compute the same: floating-point arguments stay variables, and kernels that observe sub-groups keep their number
 //! of lanes. Only `-cl-unsafe-math-optimizations` lets sums with a known number of iterations have another order.

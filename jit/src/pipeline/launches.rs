@@ -64,15 +64,17 @@ impl LaunchSources<'_> {
         // Child kernels are launched by kernels, with the code that they have.
         let forms =
             if desc.is_child { LaunchForms::default() } else { LaunchForms::of(module, number, needs, options) };
-        if let Some(how) = forms.transposed {
+        if let Some(how) = forms.transposed.filter(|how| how.is_faster) {
             observer.report_transposed(&desc.name, how);
         }
         if may_be_specialized(desc, options) && options.width.is_none() && deciding.instructions > 0 {
             deciding.rejected_lanes = needs.report.rejected_lanes;
             let lanes = needs.report.untried_lanes.iter().map(|&lanes| CodeVariant::Lanes(lanes));
-            let as_given = forms.transposed.map(|_| CodeVariant::AsGiven);
+            let other_form =
+                |how: Transposition| if how.is_faster { CodeVariant::AsGiven } else { CodeVariant::Transposed };
+            let other_form = forms.transposed.map(other_form);
             let backend = needs.has_other_backend.then_some(CodeVariant::PackBackend);
-            deciding.alternatives = as_given.into_iter().chain(lanes).chain(backend).collect();
+            deciding.alternatives = other_form.into_iter().chain(lanes).chain(backend).collect();
         }
         let promoted = self.promoted.filter(|_| kernel.assumes_separate_args || !deciding.is_empty());
         let any = accesses.is_some() || promoted.is_some() || !deciding.is_empty() || forms.any();
@@ -118,13 +120,15 @@ impl LaunchForms {
             by_groups: gains_from_packs_of_groups(module, number, needs, options),
             transposed,
             columns: columns(module, number, needs, options),
-            prefers_tiles: transposed.is_none() && gains_from_tiles(module, number, options),
+            prefers_tiles: !transposed.is_some_and(|how| how.is_faster) && gains_from_tiles(module, number, options),
         }
     }
 
     /// Whether there are other forms, which take code of their own.
     fn any(&self) -> bool {
-        self.by_groups == PacksOfGroups::Always || self.transposed.is_some() || !self.columns.exchanges.is_empty()
+        self.by_groups == PacksOfGroups::Always
+            || self.transposed.is_some_and(|how| how.is_faster)
+            || !self.columns.exchanges.is_empty()
     }
 }
 
@@ -157,7 +161,7 @@ fn calls_functions(func: &Function) -> bool {
     insts.any(|&inst| func.dfg.inst(inst).op == Opcode::Call)
 }
 
-/// How launches of a kernel should be transposed, if it should have code for that.
+/// How launches of a kernel should be transposed, if it should have code for that or may be tried with it.
 fn gains_from_transposition(
     module: &Module,
     number: usize,
@@ -171,9 +175,16 @@ fn gains_from_transposition(
     if !dimensions_matter(module, number, options) {
         return None;
     }
-    Exchange::ALL
-        .into_iter()
-        .find_map(|exchange| spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine))
+    let mut possible = None;
+    for exchange in Exchange::ALL {
+        let how = spmd::gains_from_transposition(func, kernel, usual, exchange, options, &machine);
+        if how.is_some_and(|how| how.is_faster) {
+            return how;
+        }
+        // Where the elements of all dimensions are apart, those of the last one are mostly the nearest.
+        possible = how.or(possible);
+    }
+    possible
 }
 
 /// How launches of a kernel may be transposed whose rows have one work-item.

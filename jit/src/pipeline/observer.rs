@@ -72,7 +72,7 @@ impl<'a> StageObserver<'a> {
 
     /// Reports that launches of a kernel are transposed.
     pub(super) fn report_transposed(&mut self, kernel: &str, how: Transposition) {
-        let Transposition { exchange, lanes, coalesces } = how;
+        let Transposition { exchange, lanes, coalesces, is_faster: _ } = how;
         let along = exchange.name();
         let what = format!(
             "launches whose {} a multiple of {} work-items along {along} run with x and {along} exchanged: neighbours along {along} \

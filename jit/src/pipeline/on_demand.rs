@@ -147,7 +147,7 @@ impl KernelSource {
                 CodeVariant::Lanes(1) => (None, self.options.width.is_none()),
                 CodeVariant::Lanes(lanes) => (Some(lanes), false),
                 CodeVariant::PackBackend => (Some(1), false),
-                CodeVariant::Usual | CodeVariant::AsGiven => (None, false),
+                CodeVariant::Usual | CodeVariant::AsGiven | CodeVariant::Transposed => (None, false),
             };
             let options = Options {
                 single_items: facts.form == LaunchForm::SingleItems,

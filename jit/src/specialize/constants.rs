@@ -67,6 +67,11 @@ pub struct LaunchConstants {
 }
 
 impl LaunchConstants {
+    /// Numbers of work-groups, with smaller ones at the ends.
+    pub(crate) fn num_groups(&self) -> [u64; 3] {
+        std::array::from_fn(|d| self.global_size[d].div_ceil(self.local_size[d].max(1)))
+    }
+
     /// The components of the result of an instruction that reads nothing else.
     pub(crate) fn result_of(&self, func: &Function, inst: Inst) -> Option<(Type, Vec<u64>)> {
         if let Some((ty, places)) = ArgPlace::read_by(func, inst) {

@@ -58,6 +58,8 @@ pub enum CodeVariant {
     Lanes(u32),
     /// The dimensions are not exchanged.
     AsGiven,
+    /// Dimension x and another one are exchanged.
+    Transposed,
     /// It has one lane, too, but is compiled by the backend that compiles packs.
     PackBackend,
 }
@@ -183,13 +185,15 @@ pub(crate) struct Transposition {
     pub(crate) lanes: u32,
     /// Whether work-groups may be coalesced along that dimension.
     pub(crate) coalesces: bool,
+    /// Whether it is faster by the estimate. Otherwise only launches that repeat are tried with it.
+    pub(crate) is_faster: bool,
 }
 
 impl Transposition {
     /// Whether a launch with these sizes gains: its groups have rows of whole packs, or of halves, once they have been coalesced.
     /// Shorter rows are worthwhile if those of the launch as it was given are not longer.
     fn gains(&self, local_size: [u64; 3], num_groups: [u64; 3]) -> bool {
-        let Transposition { exchange, lanes, coalesces } = *self;
+        let Transposition { exchange, lanes, coalesces, is_faster: _ } = *self;
         let [local_size, num_groups] = [local_size, num_groups].map(|sizes| exchange.apply(sizes));
         let (lanes, given) = (u64::from(lanes), local_size[1].max(local_size[2]));
         let groups = (lanes / local_size[0]).max(1).ilog2().min(num_groups[0].trailing_zeros());
@@ -275,7 +279,7 @@ impl Specializations {
             return LaunchForm::SingleItems;
         }
         match self.transposed {
-            Some(how) if how.gains(local_size, num_groups) => LaunchForm::Transposed(how.exchange),
+            Some(how) if how.is_faster && how.gains(local_size, num_groups) => LaunchForm::Transposed(how.exchange),
             Some(_) | None => match self.columns.exchange(local_size, num_groups) {
                 Some(exchange) => LaunchForm::Transposed(exchange),
                 None => LaunchForm::AsGiven,
@@ -356,15 +360,21 @@ impl Specializations {
             CodeVariant::Lanes(_) | CodeVariant::PackBackend => true,
             // Rows of one work-item are columns in any case.
             CodeVariant::AsGiven => matches!(usual, LaunchForm::Transposed(_)) && launch.local_size[0] >= SHORT_ROW,
+            CodeVariant::Transposed => {
+                let gains = |how: Transposition| how.gains(launch.local_size, launch.num_groups());
+                usual == LaunchForm::AsGiven && self.transposed.is_some_and(gains)
+            }
         }
     }
 
     /// The form in which a launch with a variant of the code is executed.
     fn form_with(&self, launch: &LaunchConstants, variant: CodeVariant) -> LaunchForm {
-        let (global, local) = (launch.global_size, launch.local_size);
-        let num_groups = std::array::from_fn(|d| global[d].div_ceil(local[d].max(1)));
+        let (local, num_groups) = (launch.local_size, launch.num_groups());
         match variant {
             CodeVariant::Usual => self.form(local, num_groups),
+            CodeVariant::Transposed => {
+                self.transposed.map_or(LaunchForm::AsGiven, |how| LaunchForm::Transposed(how.exchange))
+            }
             // Other forms are for packs.
             CodeVariant::Lanes(1) | CodeVariant::AsGiven | CodeVariant::PackBackend => LaunchForm::AsGiven,
             CodeVariant::Lanes(_)
@@ -378,7 +388,7 @@ impl Specializations {
 
     /// The dimension that should be exchanged with x, if the kernel is faster then and rows are long enough.
     pub fn preferred_exchange(&self) -> Option<Exchange> {
-        self.transposed.map(|how| how.exchange)
+        self.transposed.filter(|how| how.is_faster).map(|how| how.exchange)
     }
 
     fn made(&self, facts: LaunchFacts) -> Result<Specialization, BuildError> {
@@ -413,6 +423,17 @@ mod tests {
 
     use super::*;
 
+    /// Code that does nothing.
+    fn nothing() -> Specialization {
+        extern "C" fn run(_: *const WgContext, _: *const u8, _: u64, _: u64) {}
+        Specialization {
+            entry: KernelEntry { run, packed: None, data: std::ptr::null() },
+            resources: Resources::default(),
+            memory: Arc::new(()),
+            exchange: None,
+        }
+    }
+
     /// Rows of one work-item become rows along the longest dimension of a work-group.
     #[test]
     fn columns_are_transposed() {
@@ -426,24 +447,53 @@ mod tests {
         assert_eq!(exchange(false, [1, 2, 1], [1, 4, 1]), None);
     }
 
+    /// Launches are transposed at once only if that is faster by the estimate; otherwise a variant of their code is.
+    #[test]
+    fn launches_may_be_tried_transposed() {
+        let how = |is_faster| Transposition { exchange: Exchange::Z, lanes: 16, coalesces: true, is_faster };
+        let all = |is_faster| {
+            let (columns, deciding) = (Columns::default(), DecidingConstants::default());
+            let specialize = |_: &LaunchFacts| Ok(nothing());
+            let by_groups = PacksOfGroups::Never;
+            Specializations::new(
+                None,
+                nothing(),
+                by_groups,
+                Some(how(is_faster)),
+                columns,
+                deciding,
+                Box::new(specialize),
+            )
+        };
+        let launch = |z| LaunchConstants {
+            dims: 3,
+            global_size: [55, 55, z],
+            global_offset: [0; 3],
+            local_size: [55, 1, 1],
+            args: Vec::new(),
+        };
+        for (is_faster, z) in [(false, 32), (false, 3), (true, 32), (true, 3)] {
+            let (all, launch) = (all(is_faster), launch(z));
+            let transposed = LaunchForm::Transposed(Exchange::Z);
+            let usual = if is_faster && z == 32 { transposed } else { LaunchForm::AsGiven };
+            assert_eq!(all.form_with(&launch, CodeVariant::Usual), usual);
+            assert_eq!(all.form_with(&launch, CodeVariant::Transposed), transposed);
+            assert_eq!(all.differs(&launch, CodeVariant::Transposed), !is_faster && z == 32);
+            assert_eq!(all.preferred_exchange(), is_faster.then_some(Exchange::Z));
+        }
+    }
+
     /// Of many specializations only some are kept, among them those in use; the others are compiled again.
     #[test]
     fn few_are_kept() {
         static COMPILED: AtomicUsize = AtomicUsize::new(0);
-        extern "C" fn nothing(_: *const WgContext, _: *const u8, _: u64, _: u64) {}
-        let code = || Specialization {
-            entry: KernelEntry { run: nothing, packed: None, data: std::ptr::null() },
-            resources: Resources::default(),
-            memory: Arc::new(()),
-            exchange: None,
-        };
         let specialize = move |_: &LaunchFacts| {
             COMPILED.fetch_add(1, Ordering::SeqCst);
-            Ok(code())
+            Ok(nothing())
         };
         let all = Specializations::new(
             Some(Facts(Vec::new())),
-            code(),
+            nothing(),
             PacksOfGroups::Never,
             None,
             Columns::default(),

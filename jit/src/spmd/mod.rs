@@ -48,7 +48,7 @@ use clift_kir::{Function, KernelData, Module, verify};
 use super::{BackendChoice, BuildError, Options, passes};
 use crate::specialize::Transposition;
 use crate::target::machine::Machine;
-use cost::width::{Chance, RowLengths, Width, uses_other_dimensions};
+use cost::width::{Chance, OtherForm, RowLengths, Width, uses_other_dimensions};
 pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
 use report::VectorizationReport;
 use transform::normalize::KnownOfPacks;
@@ -226,8 +226,9 @@ pub fn general_of_rows(
     Ok(rows.map(|_| made))
 }
 
-/// Launches of a kernel with x and another dimension exchanged, if those are faster: work-items that are neighbours along that
-/// dimension access neighbouring elements, and those that are neighbours along x do not. `usual` are the costs without that.
+/// Launches of a kernel with x and another dimension exchanged, if those may be faster: work-items that are neighbours along that
+/// dimension access neighbouring elements, and those that are neighbours along x do not, or fewer. `usual` are the costs without
+/// that.
 pub(crate) fn gains_from_transposition(
     func: &Function,
     kernel: &KernelData,
@@ -238,9 +239,10 @@ pub(crate) fn gains_from_transposition(
 ) -> Option<Transposition> {
     let exchanged = transposed_items::kernel(kernel, exchange);
     let transposed = || transposed_items::run(func, exchange);
-    let lanes = cost::width::lanes_if_faster(usual, transposed, RowLengths::of(&exchanged), options, machine)?;
+    let form = cost::width::other_form(usual, transposed, RowLengths::of(&exchanged), options, machine)?;
+    let OtherForm { lanes, is_faster } = form;
     let coalesces = transposed().is_some_and(|func| coalesced_row(&func, &exchanged, lanes, false) > 0);
-    Some(Transposition { exchange, lanes, coalesces })
+    Some(Transposition { exchange, lanes, coalesces, is_faster })
 }
 
 /// Whether the work-groups of a kernel should be tiles where the driver chooses their size ([`cost::tiles`]).

@@ -500,15 +500,23 @@ const OTHER_WORTHWHILE: f64 = 0.7;
 /// loop, is worth less than the lines that neighbours along x mostly share, also where strides are not known.
 const OTHER_SCATTERED: f64 = 0.5;
 
-/// The lanes of the other form of a kernel with these costs, if it takes much less time because fewer of its accesses are
-/// scattered.
-pub(crate) fn lanes_if_faster(
+/// Another form of a kernel that may be faster than the usual one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OtherForm {
+    /// Lanes per pack.
+    pub(crate) lanes: u32,
+    /// Whether it takes much less time by the estimate. Otherwise it takes no more.
+    pub(crate) is_faster: bool,
+}
+
+/// The other form of a kernel with these costs, if it takes less time because fewer of its accesses are scattered.
+pub(crate) fn other_form(
     usual: PackCosts,
     other: impl FnOnce() -> Option<Function>,
     other_rows: RowLengths,
     options: &Options,
     machine: &Machine,
-) -> Option<u32> {
+) -> Option<OtherForm> {
     if !usual.scatters {
         return None;
     }
@@ -517,8 +525,11 @@ pub(crate) fn lanes_if_faster(
         return None;
     }
     let other = Width::choose(&other, other_rows, options, machine).pack_costs(machine)?;
-    let gathers_less = other.scattered < OTHER_SCATTERED * usual.scattered;
-    (other.lanes > 1 && gathers_less && other.item < OTHER_WORTHWHILE * usual.item).then_some(other.lanes)
+    let takes_less = |scattered: f64, item: f64| {
+        other.lanes > 1 && other.scattered < scattered * usual.scattered && other.item < item * usual.item
+    };
+    let is_faster = takes_less(OTHER_SCATTERED, OTHER_WORTHWHILE);
+    (is_faster || takes_less(1.0, 1.0)).then_some(OtherForm { lanes: other.lanes, is_faster })
 }
 
 /// Whether packs of a kernel scatter less than the usual ones in the best case, which takes a fraction of the time of a choice.
