@@ -18,7 +18,7 @@
 //! has no masked access.
 
 use clift_kir::clone::Cloner;
-use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, Opcode, Value};
+use clift_kir::{Block, BlockCall, Builder, Function, Inst, IntCond, Opcode, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -79,13 +79,17 @@ enum Condition {
     Compares(IntCond, Value, Value),
 }
 
-/// The loads that scatter because of choices between values that do not.
+/// The loads that scatter because of choices between values that do not. Those stay that most packs load as a row: in slow
+/// copies of versions, and where widening tests minima and maxima, but in local memory, whose tiles are mostly borders.
 fn clamped_loads(normal: &NormalForm, divergence: &Divergence, machine: &Machine) -> Vec<ClampedLoad> {
     let func = &normal.func;
-    let insts = normal.cfg.rpo().iter().flat_map(|&block| func.layout.insts(block));
+    let warm = normal.cfg.rpo().iter().filter(|&&block| !func.layout.is_cold(block));
+    let insts = warm.flat_map(|&block| func.layout.insts(block));
     let load = |&inst: &Inst| {
         let (pointer, ty, _) = plain_access(func, inst).filter(|_| func.dfg.inst(inst).op == Opcode::Load)?;
-        (machine.masks_stores(ty.elem.bits()) && scatters(func, divergence, inst))
+        let tested =
+            divergence.conditional(pointer).is_some() && func.dfg.ty(pointer).elem.space() != Some(Space::Local);
+        (!tested && machine.masks_stores(ty.elem.bits()) && scatters(func, divergence, inst))
             .then(|| clamped_load(func, divergence, inst, pointer))?
     };
     insts.filter_map(load).take(MAX_LOADS).collect()
@@ -172,19 +176,13 @@ fn split(normal: &NormalForm, loads: &[ClampedLoad]) -> Option<(NormalForm, Vec<
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
     for load in loads {
         let (block, at) = func.layout.position(load.inst)?;
-        let cold = func.layout.is_cold(block);
         let old = func.dfg.result(load.inst);
         let rest = func.append_block();
         func.layout.split_off(block, at, rest);
         func.layout.remove_inst(load.inst);
         let joined = func.dfg.append_param(rest, func.dfg.ty(old));
-        let before = func.layout.blocks().len();
         load_chosen(&mut func, block, &load.choice, (load, rest), &mut arms);
         replaced.insert(old, joined);
-        if cold {
-            let made: Vec<Block> = func.layout.blocks()[before..].to_vec();
-            made.into_iter().chain([rest]).for_each(|block| func.layout.set_cold(block));
-        }
     }
     let insts: Vec<Inst> = func.layout.blocks().iter().flat_map(|&block| func.layout.insts(block)).copied().collect();
     for inst in insts {
