@@ -5,7 +5,7 @@
 use clift_kir::{Imm, Module, Opcode, text};
 
 use super::generate::Rng;
-use super::harness::{compare, make};
+use super::harness::{compare, make, make_all};
 use super::{launches, scalar};
 use crate::Options;
 use crate::spmd::GroupFunction;
@@ -698,4 +698,23 @@ b2:
 "
     );
     run(&kernel(&body));
+}
+
+/// A long chain of values that are affine unless an index wraps: where all lanes of the last one are needed, those of all others
+/// are computed, which takes no stack.
+#[test]
+fn long_chains_of_values_with_only_a_first_lane() {
+    let count = 4000;
+    let mut body = String::from("    v10: i32 = iadd v1, v2\n    v11: i64 = zext v10\n    v12: i64 = const 3\n");
+    body += "    v13: i64 = const 7\n    v14: i64 = zext v2\n";
+    let mut last = "v11".to_owned();
+    for i in 0..count {
+        let [product, sum] = [100 + 2 * i, 101 + 2 * i];
+        body += &format!("    v{product}: i64 = imul {last}, v12\n    v{sum}: i64 = iadd v{product}, v14\n");
+        last = format!("v{sum}");
+    }
+    body += &format!("    v15: i64 = urem {last}, v13\n    store align 8 v0, v15\n    ret\n");
+    let made = make_all(&kernel(&body), &Options { width: Some(8), ..Options::default() }, Growth::default());
+    let widened = made.packed.and_then(|packed| packed.widened).expect("packs of eight lanes");
+    assert!(insts(&widened) > count, "the chain is computed");
 }
