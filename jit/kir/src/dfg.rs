@@ -170,6 +170,13 @@ impl DataFlowGraph {
         self.as_const(value)?.as_splat()
     }
 
+    /// A constant integer with equal lanes, as a signed number.
+    pub fn as_splat_signed(&self, value: Value) -> Option<i64> {
+        let bits = self.as_splat_bits(value)?;
+        let unused = u64::BITS - self.ty(value).elem.bits();
+        Some((bits << unused).cast_signed() >> unused)
+    }
+
     /// Creates a block without parameters. It is not in the layout yet.
     pub fn make_block(&mut self) -> Block {
         self.blocks.push(SmallVec::new())

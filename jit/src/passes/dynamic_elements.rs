@@ -334,7 +334,7 @@ fn narrowed(func: &Function, index: Value) -> Value {
 /// Whether an index may be computed from a loop's counter.
 fn is_counted(func: &Function, loops: &LoopForest, index: Value, depth: u32) -> bool {
     match func.dfg.def(index) {
-        ValueDef::Param(block, _) => loops.innermost(block).is_some_and(|id| loops.get(id).header == block),
+        ValueDef::Param(block, _) => loops.headed_by(block).is_some(),
         ValueDef::Result(inst, _) => {
             let data = func.dfg.inst(inst);
             depth == 0 || data.op.is_pure() && data.args.iter().any(|&arg| is_counted(func, loops, arg, depth - 1))

@@ -9,10 +9,11 @@
 //!   and the divergent branches; `transfer.rs`, `affine.rs`, `known_bits.rs` and `ranges.rs` follow affine values through index
 //!   arithmetic; `assumptions.rs` lists what a run-time test of a pack can establish; `spin_loops.rs` finds loops in which a lane
 //!   would wait for another lane of its pack for ever.
-//! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; `throughput.rs`, `recurrence.rs` and
-//!   `register_pressure.rs` estimate.
+//! - `cost`: how many lanes a pack has, or why only one. `width.rs` chooses; the other files estimate.
 //! - `transform`: rewrites of one work-item's code. `normalize.rs` brings a kernel into normal form; `index_widening.rs`,
-//!   `record_access.rs` and `versioning.rs` make accesses contiguous; `yields.rs` schedules sub-groups that wait round-robin;
+//!   `record_access.rs`, `row_loops.rs` and `versioning.rs` make accesses contiguous; `single_lane_regions.rs` keeps what one
+//!   lane executes as scalar code; `sink_under_guards.rs` moves code behind guards; `yields.rs` lets sub-groups that wait give
+//!   way to others;
 //!   `single_item_groups.rs` prepares a kernel for work-groups of one work-item, `one_row_groups.rs` for those that are one
 //!   row, `transposed_items.rs` for launches with x and another dimension exchanged; `private_arrays.rs` chooses the layout of
 //!   private variables; `one_lane.rs`, `superwords.rs` and `loop_vectorizer` find vectors in kernels with one lane, for which
@@ -29,9 +30,9 @@
 //!
 //! A kernel gets up to two group functions. The *general* one takes any work-group; lanes beyond the end of a row are masked off.
 //! The *packed* one exists when packs have several lanes, and takes launches whose rows are whole packs; the general one is then
-//! made when a launch needs it, unless it may need more memory ([`general`]). Kernels with
-//! sub-groups get a third one, for work-groups of several rows that are not whole packs. `docs/spmd.md` explains the scheme
-//! with a drawing.
+//! made when a launch needs it, unless it may need more memory ([`general`]). Kernels with sub-groups get a third one, for
+//! work-groups of several rows that are not whole packs. Launches with short rows may need more of them ([`narrower`],
+//! [`general_of_rows`]). `docs/spmd.md` explains the scheme with a drawing.
 
 pub mod analysis;
 mod class;

@@ -12,7 +12,7 @@ pub(crate) struct ScatteredAccesses {
 }
 
 impl ScatteredAccesses {
-    /// Both instructions are fast: Sapphire Rapids and its successors.
+    /// All are fast: Sapphire Rapids and its successors.
     pub(crate) const FAST: ScatteredAccesses = ScatteredAccesses { gathers: true, scatters: true, masked_stores: true };
 
     /// Those of the processor that this process runs on.

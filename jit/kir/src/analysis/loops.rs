@@ -100,6 +100,11 @@ impl LoopForest {
         self.innermost[block].expand()
     }
 
+    /// The loop of which a block is the header.
+    pub fn headed_by(&self, block: Block) -> Option<LoopId> {
+        self.innermost(block).filter(|&id| self.loops[id].header == block)
+    }
+
     /// How many loops contain a block.
     pub fn depth(&self, block: Block) -> u32 {
         self.innermost(block).map_or(0, |id| self.loops[id].depth)

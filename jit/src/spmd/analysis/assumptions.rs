@@ -119,7 +119,7 @@ impl Test {
             Test::Bits { value, bits, are } => {
                 let value = first(b, value);
                 let ty = b.ty(value);
-                let mask = b.iconst(ty, (1 << bits) - 1);
+                let mask = b.iconst(ty, ((1u64 << bits) - 1) as i64);
                 let low = b.int2(Opcode::And, value, mask);
                 let are = b.iconst(ty, are as i64);
                 b.icmp(IntCond::Eq, low, are)

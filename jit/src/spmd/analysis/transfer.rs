@@ -452,6 +452,8 @@ impl TransferFunctions<'_> {
             let bits = apply(data.op, affine.low_bits.value(), known.value());
             LowBits::exact(bits).narrowed(both)
         };
+        // What a mask clears beyond the width says nothing of an extended value.
+        let low = low.narrowed(ty.elem.bits());
         if affine.is_uniform() {
             return LaneForm::Affine(Affine::uniform(Scope::Pack, low));
         }

@@ -55,9 +55,7 @@ fn around_loop(normal: &NormalForm, at: Block) -> Option<Block> {
     };
     let enters = |&target: &Block| {
         let mut blocks = std::iter::successors(Some(target), only_successor).take(MAX_BLOCKS);
-        blocks.any(|block| {
-            loops.innermost(block).is_some_and(|id| loops.get(id).header == block && !loops.contains(id, at))
-        })
+        blocks.any(|block| loops.headed_by(block).is_some_and(|id| !loops.contains(id, at)))
     };
     match *cfg.succs(at) {
         [a, b] if enters(&a) && !enters(&b) => Some(b),

@@ -24,11 +24,13 @@ pub(super) struct Locality<'a> {
     divergence: &'a Divergence,
     /// Whether values are linear in the lane.
     linear: FxHashMap<Value, bool>,
+    /// What each iteration of a loop adds to values.
+    steps: FxHashMap<(LoopId, Value), Option<i64>>,
 }
 
 impl<'a> Locality<'a> {
     pub(super) fn new(normal: &'a NormalForm, divergence: &'a Divergence) -> Locality<'a> {
-        Locality { normal, divergence, linear: FxHashMap::default() }
+        Locality { normal, divergence, linear: FxHashMap::default(), steps: FxHashMap::default() }
     }
 
     /// Whether an access in `block` at the address `pointer`, which is scattered, is of this kind.
@@ -51,8 +53,11 @@ impl<'a> Locality<'a> {
             Shape::Uniform(_) => false,
         };
         let is_global = self.normal.func.dfg.ty(pointer).elem.space() == Some(Space::Global);
-        let step = self.normal.loops.innermost(block).and_then(|id| self.step(id, pointer, MAX_DEPTH));
-        apart && is_global && step.is_none_or(|step| step.unsigned_abs() >= LINE)
+        let goes_on = |this: &mut Self| {
+            let step = this.normal.loops.innermost(block).and_then(|id| this.step(id, pointer, MAX_DEPTH));
+            step.is_none_or(|step| step.unsigned_abs() >= LINE)
+        };
+        apart && is_global && goes_on(self)
     }
 
     /// Whether a value is linear in the lane, with a stride that need not be known.
@@ -87,8 +92,7 @@ impl<'a> Locality<'a> {
             }
             ValueDef::Param(block, index) => {
                 let preds = self.normal.cfg.preds(block);
-                let is_header = self.normal.loops.iter().any(|(_, data)| data.header == block);
-                is_header
+                self.normal.loops.headed_by(block).is_some()
                     && preds.iter().all(|&pred| {
                         let target =
                             func.layout.terminator(pred).map(|inst| func.dfg.targets(inst)).unwrap_or_default();
@@ -102,14 +106,23 @@ impl<'a> Locality<'a> {
     }
 
     /// What each iteration of a loop adds to a value, if that is constant.
-    fn step(&self, id: LoopId, value: Value, depth: u32) -> Option<i64> {
-        let NormalForm { func, loops, .. } = self.normal;
-        let def = func.dfg.def(value);
-        if !loops.contains(id, func.def_block(value)?) {
+    fn step(&mut self, id: LoopId, value: Value, depth: u32) -> Option<i64> {
+        if !self.normal.loops.contains(id, self.normal.func.def_block(value)?) {
             return Some(0);
         }
-        let step = |value| self.step(id, value, depth.checked_sub(1)?);
-        match def {
+        if let Some(&known) = self.steps.get(&(id, value)) {
+            return known;
+        }
+        let step = self.step_by_definition(id, value, depth);
+        self.steps.insert((id, value), step);
+        step
+    }
+
+    /// As [`Self::step`], for a value that the loop defines and that has not been looked at.
+    fn step_by_definition(&mut self, id: LoopId, value: Value, depth: u32) -> Option<i64> {
+        let NormalForm { func, loops, .. } = self.normal;
+        let mut step = |value| self.step(id, value, depth.checked_sub(1)?);
+        match func.dfg.def(value) {
             ValueDef::Result(inst, _) => {
                 let data = func.dfg.inst(inst);
                 let args = &data.args;
@@ -152,8 +165,7 @@ impl<'a> Locality<'a> {
         }
         let dfg = &self.normal.func.dfg;
         let data = dfg.inst(dfg.def_inst(next)?);
-        let constant =
-            |value: Value| dfg.as_splat_bits(value).map(|bits| sign_extended(bits, dfg.ty(value).elem.bits()));
+        let constant = |value: Value| dfg.as_splat_signed(value);
         match (data.op, data.args.as_slice(), &data.imm) {
             (Opcode::Iadd, &[a, b], _) if a == param => constant(b),
             (Opcode::Iadd, &[a, b], _) if b == param => constant(a),
@@ -162,9 +174,4 @@ impl<'a> Locality<'a> {
             _ => None,
         }
     }
-}
-
-fn sign_extended(bits: u64, width: u32) -> i64 {
-    let unused = 64 - width;
-    (bits << unused) as i64 >> unused
 }

@@ -191,15 +191,61 @@ impl Width {
             };
         }
         let waits = Waits::new(&normal, lanes, machine).any();
-        let mut chosen = WidthCandidate::new(normal.clone(), lanes, machine);
-        let mut costs = chosen.costs();
-        // Long registers are full without more lanes.
-        let narrow_accesses = machine.is_short() && chosen.accesses_narrow_elements();
+        let usual = WidthCandidate::new(normal.clone(), lanes, machine);
+        let costs = usual.costs();
         // Long registers are worth their lanes, except for accesses that scatter but would not with fewer lanes: everything else
         // costs half as much at best.
         let scatters = costs.scattered > (1.0 - HALF_WORTHWHILE) * costs.hot;
-        if scatters && lanes > machine.least_lanes(element_bits).max(least) {
-            let half = WidthCandidate::new(normal.clone(), lanes / 2, machine);
+        // Long registers are full without more lanes.
+        let narrow_accesses = machine.is_short() && usual.accesses_narrow_elements();
+        let search = Search {
+            func,
+            rows,
+            machine,
+            normal: &normal,
+            element_bits,
+            least,
+            adapts,
+            waits,
+            scatters,
+            narrow_accesses,
+        };
+        let (chosen, costs) = search.fewer_lanes(usual, costs);
+        let (chosen, costs) = search.more_lanes(chosen, costs);
+        chosen.or_one_lane(costs, func, options, (scatters, sub_groups))
+    }
+}
+
+/// The search for the number of lanes of a kernel that may have packs.
+struct Search<'a> {
+    func: &'a Function,
+    rows: RowLengths,
+    machine: &'a Machine,
+    normal: &'a NormalForm,
+    element_bits: u32,
+    /// The fewest lanes that packs may have.
+    least: u32,
+    /// As [`adapts_to_sub_groups`].
+    adapts: bool,
+    /// Whether packs with the usual lanes wait for results ([`Waits`]).
+    waits: bool,
+    /// Whether they scatter accesses that packs with fewer lanes might not.
+    scatters: bool,
+    /// Whether twice as many lanes take no more loads and stores.
+    narrow_accesses: bool,
+}
+
+impl<'a> Search<'a> {
+    fn candidate(&self, lanes: u32) -> WidthCandidate<'a> {
+        WidthCandidate::new(self.normal.clone(), lanes, self.machine)
+    }
+
+    /// Packs with the usual lanes or fewer.
+    fn fewer_lanes(&self, usual: WidthCandidate<'a>, costs: Costs) -> (WidthCandidate<'a>, Costs) {
+        let &Search { machine, normal, element_bits, least, scatters, .. } = self;
+        let (mut chosen, mut costs) = (usual, costs);
+        if scatters && chosen.lanes > machine.least_lanes(element_bits).max(least) {
+            let half = self.candidate(chosen.lanes / 2);
             let less = half.costs();
             // Cold blocks are included in the costs, but must not decide.
             if 2.0 * less.hot < costs.hot * HALF_WORTHWHILE {
@@ -208,9 +254,9 @@ impl Width {
         }
         // Long OpenCL vectors are contiguous in packs of few lanes only.
         if let Some(fewer) =
-            fitting_lanes(&normal, 0).filter(|&lanes| scatters && (least..chosen.lanes).contains(&lanes))
+            fitting_lanes(normal, 0).filter(|&lanes| scatters && (least..chosen.lanes).contains(&lanes))
         {
-            let fewer = WidthCandidate::new(normal.clone(), fewer, machine);
+            let fewer = self.candidate(fewer);
             let less = fewer.costs();
             if less.hot / f64::from(fewer.lanes) < HALF_WORTHWHILE * costs.hot / f64::from(chosen.lanes) {
                 (chosen, costs) = (fewer, less);
@@ -219,28 +265,22 @@ impl Width {
         // Elements of twice the dominant width fill two registers each: half the lanes keep more of them in registers.
         if chosen.lanes / 2 >= least
             && chosen.spills()
-            && let half = WidthCandidate::new(normal.clone(), chosen.lanes / 2, machine)
+            && let half = self.candidate(chosen.lanes / 2)
             && f64::from(half.register_pressure()) < HALF_PRESSURE * f64::from(chosen.register_pressure())
         {
             costs = half.costs();
             chosen = half;
         }
+        (chosen, costs)
+    }
+
+    /// Packs with so many lanes, or two or four times as many.
+    fn more_lanes(&self, chosen: WidthCandidate<'a>, costs: Costs) -> (WidthCandidate<'a>, Costs) {
+        let &Search { func, machine, normal, waits, narrow_accesses, .. } = self;
+        let (mut chosen, mut costs) = (chosen, costs);
         let lanes = chosen.lanes;
-        let has_rows_of = |lanes: u32| match rows {
-            RowLengths::Unknown => long_rows(func, lanes),
-            RowLengths::Exactly(items) => items.is_multiple_of(lanes.into()),
-            RowLengths::Long => true,
-        };
         let narrow_ops = chosen.computes_narrow_elements();
-        // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does
-        // not matter.
-        let fitting = fitting_lanes(&normal, u32::from(waits)).unwrap_or(MAX_LANES);
-        let has_room_for = |lanes: u32, now: &WidthCandidate<'_>| {
-            let fits = lanes <= MAX_LANES.min(fitting) && !adapts;
-            fits && has_rows_of(lanes) && now.insts() <= MAX_INSTS_DOUBLED
-        };
-        let tried = has_room_for(2 * lanes, &chosen);
-        let doubled = tried.then(|| WidthCandidate::new(normal.clone(), 2 * lanes, machine));
+        let doubled = self.has_room_for(2 * lanes, &chosen).then(|| self.candidate(2 * lanes));
         // The rows of volumes are short.
         let shares = |doubled: &WidthCandidate<'_>| highest_dimension(func) <= PLANE && !doubled.spills();
         if let Some(doubled) = doubled.filter(|doubled| waits || narrow_accesses || narrow_ops || shares(doubled)) {
@@ -259,57 +299,36 @@ impl Width {
                 }
             }
         }
-        // With elements of 64 bits, or short registers, loops wait with twice the lanes, too. Where lanes part, more of them are idle
-        // in longer packs; and several rows at once fill the units as well, and share what they load.
+        // With elements of 64 bits, or short registers, loops wait with twice the lanes, too. Where lanes part, more of them are
+        // idle in longer packs; and several rows at once fill the units as well, and share what they load.
         if waits
             && !uses_other_dimensions(func)
             && !narrow_accesses
             && chosen.lanes == 2 * lanes
-            && has_room_for(2 * chosen.lanes, &chosen)
-            && Waits::new(&normal, chosen.lanes, machine).in_shared_loops()
+            && self.has_room_for(2 * chosen.lanes, &chosen)
+            && Waits::new(normal, chosen.lanes, machine).in_shared_loops()
         {
-            let again = WidthCandidate::new(normal, 2 * chosen.lanes, machine);
+            let again = self.candidate(2 * chosen.lanes);
             let more = again.costs();
             if more.hot <= SLACK * 2.0 * costs.hot {
                 (chosen, costs) = (again, more);
             }
         }
-        let over_scalar = costs.scalar / costs.pack.max(1.0);
-        let (mut gain, mut instead) = (over_scalar, "scalar code");
-        if scatters
-            && !sub_groups
-            && !options.opt_disable
-            && let Some(other) = chosen.gain_over_one_lane(func, options).filter(|&other| other < gain)
-        {
-            (gain, instead) = (other, "one lane with vectors of neighbouring elements");
-        }
-        if gain < WORTHWHILE && !sub_groups {
-            let reason = format!(
-                "the estimated time with {} lanes is {:.1} times that of {instead}, because of scattered accesses or \
-                 divergent branches",
-                chosen.lanes,
-                1.0 / gain
-            );
-            // Nothing is known of how long those loops are.
-            let chance = match (gain >= CLOSE, over_scalar >= WORTHWHILE) {
-                (true, _) => Chance::Good,
-                (false, true) => Chance::Small,
-                (false, false) => Chance::None,
-            };
-            return chosen.unprofitable(reason, chance);
-        }
-        if gain < WORTHWHILE_LONG && costs.scattered_insts > LONG_SCATTERED && !sub_groups {
-            let reason = format!(
-                "with {} lanes, its scattered accesses would take {:.0} instructions, for only {gain:.1} times the speed of \
-                 {instead}",
-                chosen.lanes, costs.scattered_insts
-            );
-            return chosen.unprofitable(reason, Chance::None);
-        }
-        let uncertain = costs.data_decides || costs.scattered > MOSTLY_SCATTERED * costs.hot;
-        let close_above = if uncertain { CLOSE_ABOVE_OF_DATA } else { CLOSE_ABOVE };
-        let close = gain < close_above && !sub_groups;
-        Width::Packs(chosen.lanes, Box::new(chosen.general), chosen.versions.map(Box::new), close)
+        (chosen, costs)
+    }
+
+    /// Whether packs of so many lanes may be tried in place of others.
+    fn has_room_for(&self, lanes: u32, instead_of: &WidthCandidate<'_>) -> bool {
+        let has_rows = match self.rows {
+            RowLengths::Unknown => long_rows(self.func, lanes),
+            RowLengths::Exactly(items) => items.is_multiple_of(lanes.into()),
+            RowLengths::Long => true,
+        };
+        // Beyond those lanes, OpenCL vectors are taken apart where they are loaded. What is loaded before loops that wait does
+        // not matter.
+        let fitting = fitting_lanes(self.normal, u32::from(self.waits)).unwrap_or(MAX_LANES);
+        let fits = lanes <= MAX_LANES.min(fitting) && !self.adapts;
+        fits && has_rows && instead_of.insts() <= MAX_INSTS_DOUBLED
     }
 }
 
@@ -340,6 +359,52 @@ impl<'a> WidthCandidate<'a> {
     /// One lane, as packs of this kind are not worth it.
     fn unprofitable(self, reason: String, chance: Chance) -> Width {
         Width::Unprofitable(reason, self.lanes, Box::new(self.versions.unwrap_or(self.general)), chance)
+    }
+
+    /// Packs of this kind with these costs, or one lane if they are not worth it. `scatters` as in [`Search::scatters`].
+    fn or_one_lane(
+        self,
+        costs: Costs,
+        func: &Function,
+        options: &Options,
+        (scatters, sub_groups): (bool, bool),
+    ) -> Width {
+        let over_scalar = costs.scalar / costs.pack.max(1.0);
+        let (mut gain, mut instead) = (over_scalar, "scalar code");
+        if scatters
+            && !sub_groups
+            && !options.opt_disable
+            && let Some(other) = self.gain_over_one_lane(func, options).filter(|&other| other < gain)
+        {
+            (gain, instead) = (other, "one lane with vectors of neighbouring elements");
+        }
+        if gain < WORTHWHILE && !sub_groups {
+            let reason = format!(
+                "the estimated time with {} lanes is {:.1} times that of {instead}, because of scattered accesses or \
+                 divergent branches",
+                self.lanes,
+                1.0 / gain
+            );
+            // Nothing is known of how long those loops are.
+            let chance = match (gain >= CLOSE, over_scalar >= WORTHWHILE) {
+                (true, _) => Chance::Good,
+                (false, true) => Chance::Small,
+                (false, false) => Chance::None,
+            };
+            return self.unprofitable(reason, chance);
+        }
+        if gain < WORTHWHILE_LONG && costs.scattered_insts > LONG_SCATTERED && !sub_groups {
+            let reason = format!(
+                "with {} lanes, its scattered accesses would take {:.0} instructions, for only {gain:.1} times the speed of \
+                 {instead}",
+                self.lanes, costs.scattered_insts
+            );
+            return self.unprofitable(reason, Chance::None);
+        }
+        let uncertain = costs.data_decides || costs.scattered > MOSTLY_SCATTERED * costs.hot;
+        let close_above = if uncertain { CLOSE_ABOVE_OF_DATA } else { CLOSE_ABOVE };
+        let close = gain < close_above && !sub_groups;
+        Width::Packs(self.lanes, Box::new(self.general), self.versions.map(Box::new), close)
     }
 
     /// The kernel for rows of whole packs.

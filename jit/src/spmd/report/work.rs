@@ -179,7 +179,7 @@ fn trips_to_argument(
             return None;
         }
         let start = *starts.get(number)?;
-        let constant = |value| signed(func, widened(func, value));
+        let constant = |value| func.dfg.as_splat_signed(widened(func, value));
         let (place, other) = match (argument(func, end), argument(func, start)) {
             (Some(place), _) => (place, constant(start)?),
             (None, Some(place)) => (place, constant(end)?),
@@ -204,17 +204,10 @@ fn sum(func: &Function, value: Value) -> Option<(Value, i64)> {
     let inst = func.dfg.inst(func.dfg.def_inst(widened(func, value))?);
     let &[left, right] = inst.args.as_slice() else { return None };
     if inst.op == Opcode::Iadd {
-        let constant = |value| signed(func, value);
+        let constant = |value| func.dfg.as_splat_signed(value);
         return constant(right).map(|step| (left, step)).or_else(|| constant(left).map(|step| (right, step)));
     }
-    if inst.op == Opcode::Isub { Some((left, signed(func, right)?.checked_neg()?)) } else { None }
-}
-
-/// A constant.
-fn signed(func: &Function, value: Value) -> Option<i64> {
-    let bits = func.dfg.as_splat_bits(value)?;
-    let unused = 64 - func.dfg.ty(value).elem.bits();
-    Some(((bits << unused) as i64) >> unused)
+    if inst.op == Opcode::Isub { Some((left, func.dfg.as_splat_signed(right)?.checked_neg()?)) } else { None }
 }
 
 /// The place and size of an integer argument in the argument block.

@@ -42,6 +42,7 @@ fn expressions(rng: &mut Rng) -> Function {
         b.query(Opcode::LocalSize, 0),
         b.query(Opcode::GlobalId, 1),
         b.query_linear(Opcode::LocalLinearId),
+        b.query_linear(Opcode::SubGroupLocalId),
     ];
     for (i, ty) in WIDTHS.into_iter().enumerate() {
         values.push(b.arg(8 * i as u32, ty));
@@ -163,6 +164,7 @@ impl Pack {
             (Opcode::LocalId, _) => self.local + lane,
             (Opcode::LocalSize, _) => self.local_size,
             (Opcode::LocalLinearId, _) => self.linear + lane,
+            (Opcode::SubGroupLocalId, _) => lane,
             (Opcode::Arg, Imm::Offset(at)) => self.args[*at as usize / 8],
             (op, _) => panic!("{op:?}"),
         }
@@ -202,8 +204,8 @@ struct Found {
     hold: u32,
     clamped: u32,
     assumed: u32,
-    offsets_found: u32,
-    assumed_offsets_found: u32,
+    offsets: u32,
+    assumed_offsets: u32,
 }
 
 fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
@@ -266,10 +268,10 @@ fn check(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                     if let Some(offsets) = divergence.offsets(value) {
                         for lane in 0..pack.lanes {
                             if at(lane) != at(0).wrapping_add_signed(offsets.by(lane as u32)) & mask {
-                                fail("as far offsets_found as it should be");
+                                fail("as far from the first lane as it should be");
                             }
                         }
-                        found.offsets_found += 1;
+                        found.offsets += 1;
                     }
                     let Some(condition) = divergence.conditional(value) else { continue };
                     found.conditional += 1;
@@ -329,7 +331,7 @@ fn check_assumed(seed: u64, assumptions: &Assumptions, found: &mut Found) {
                 Shape::Affine { stride, .. } => Box::new(move |lane| stride.wrapping_mul(lane.into())),
                 Shape::Varying => match divergence.offsets(value) {
                     Some(offsets) => {
-                        found.assumed_offsets_found += 1;
+                        found.assumed_offsets += 1;
                         Box::new(move |lane| offsets.by(lane))
                     }
                     None => continue,
@@ -365,13 +367,9 @@ fn affine_values_have_constant_strides() {
             }
         }
     }
-    let Found { uniform, affine, conditional, hold, clamped, assumed, offsets_found, assumed_offsets_found } = found;
-    let enough = uniform.min(affine).min(hold).min(clamped).min(assumed) > 1000
-        && offsets_found.min(assumed_offsets_found) > 100;
-    assert!(
-        enough,
-        "{uniform} {affine} {conditional} {hold} {clamped} {assumed} {offsets_found} {assumed_offsets_found}"
-    );
+    let Found { uniform, affine, conditional, hold, clamped, assumed, offsets, assumed_offsets } = found;
+    let enough = uniform.min(affine).min(hold).min(clamped).min(assumed) > 1000 && offsets.min(assumed_offsets) > 100;
+    assert!(enough, "{uniform} {affine} {conditional} {hold} {clamped} {assumed} {offsets} {assumed_offsets}");
     println!(
         "{uniform} uniform, {affine} affine, {conditional} conditional: {hold} hold, {clamped} of them not clamped"
     );

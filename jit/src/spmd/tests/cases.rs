@@ -5,7 +5,7 @@
 use clift_kir::{Imm, Module, Opcode, text};
 
 use super::generate::Rng;
-use super::harness::{compare, make};
+use super::harness::{compare, make, make_all};
 use super::{launches, scalar};
 use crate::Options;
 use crate::spmd::GroupFunction;
@@ -91,7 +91,7 @@ kernel f0 args 48
     assert_eq!(made.resources.scratch_item_bytes, 0);
 }
 
-/// Exchanges a value with the next work-item; `$` makes names unique.
+/// Exchanges a value with the next work-item. The values are `v{n}1` to `v{n}9`, the barriers `n` and `n + 1`.
 fn exchange(n: usize, value: &str) -> String {
     format!(
         r"
@@ -660,4 +660,61 @@ fn kernels_whose_groups_may_be_coalesced() {
         "jump b1(v1)\nb1(v3: i64):\n v4: b1 = icmp ult v3, v2\n v5: i64 = iadd v3, v2\n branch v4, b1(v5), b2\nb2:";
     assert_eq!(coalesced(&format!("{id}\n{looped}\n{store}")), 16, "a loop");
     assert_eq!(coalesced(&format!("{id}\n{store}")), 128, "no loop");
+}
+
+/// Two stores of each iteration to one element of the work-item's own row, and loads between them that may read it. Of the pairs
+/// of accesses, tests before the loop compare those of the first store only, so that the second one stays in its place.
+#[test]
+fn the_last_store_to_an_element_of_a_row_stays_the_last() {
+    let loads: String = (0..3)
+        .map(|word| {
+            let [at, loaded, sum, before] = [0, 1, 2, -1].map(|part| 30 + 3 * word + part);
+            let before = if word == 0 { 22 } else { before };
+            format!(
+                "    v{at}: ptr(global) = addr scale 4 disp {} v10, v20
+    v{loaded}: i32 = load align 4 v{at}
+    v{sum}: i32 = iadd v{before}, v{loaded}
+",
+                4 * word
+            )
+        })
+        .collect();
+    let body = format!(
+        "    v10: ptr(global) = arg 0
+    v11: i64 = const 0
+    v12: i64 = const 1
+    v13: i64 = const 6
+    jump b1(v11)
+b1(v20: i64):
+    v21: ptr(global) = addr scale 4 v0, v20
+    v22: i32 = itrunc v20
+    store align 4 v21, v22
+{loads}    store align 4 v21, v38
+    v50: i64 = iadd v20, v12
+    v51: b1 = icmp eq v50, v13
+    branch v51, b2, b1(v50)
+b2:
+    ret
+"
+    );
+    run(&kernel(&body));
+}
+
+/// A long chain of values that are affine unless an index wraps: where all lanes of the last one are needed, those of all others
+/// are computed, which takes no stack.
+#[test]
+fn long_chains_of_values_with_only_a_first_lane() {
+    let count = 4000;
+    let mut body = String::from("    v10: i32 = iadd v1, v2\n    v11: i64 = zext v10\n    v12: i64 = const 3\n");
+    body += "    v13: i64 = const 7\n    v14: i64 = zext v2\n";
+    let mut last = "v11".to_owned();
+    for i in 0..count {
+        let [product, sum] = [100 + 2 * i, 101 + 2 * i];
+        body += &format!("    v{product}: i64 = imul {last}, v12\n    v{sum}: i64 = iadd v{product}, v14\n");
+        last = format!("v{sum}");
+    }
+    body += &format!("    v15: i64 = urem {last}, v13\n    store align 8 v0, v15\n    ret\n");
+    let made = make_all(&kernel(&body), &Options { width: Some(8), ..Options::default() }, Growth::default());
+    let widened = made.packed.and_then(|packed| packed.widened).expect("packs of eight lanes");
+    assert!(insts(&widened) > count, "the chain is computed");
 }

@@ -98,3 +98,25 @@ fn gathers_cost_less_than_loads_of_lanes() {
     let with = |gathers| gain(costs(gathers, &format!("{LOOK_UP}\n    ret")));
     assert!(with(true) > 1.2 * with(false));
 }
+
+/// What a loop adds to an address is found once for each value: each of these has the one before as both operands.
+#[test]
+fn powers_in_addresses_take_no_longer() {
+    let squares: String = (41..80).map(|at| format!("\n    v{at}: i64 = imul v{}, v{}", at - 1, at - 1)).collect();
+    let body = format!(
+        "    jump b1(v4, v6)
+b1(v20: i32, v21: f32):
+    v40: i64 = sext v20{squares}
+    v81: i64 = iadd v79, v3
+    v82: ptr(global) = addr scale 4096 v1, v81
+    v24: f32 = load align 4 v82
+    v25: f32 = fadd v21, v24
+    v26: i32 = iadd v20, v5
+    v27: b1 = icmp slt v26, v8
+    branch v27, b1(v26, v25), b2
+b2:
+    store align 4 v9, v25
+    ret"
+    );
+    assert!(costs(true, &body).lines > 0.0);
+}

@@ -7,8 +7,8 @@ use crate::spmd::cost::width::{RowLengths, Width};
 use crate::spmd::transform;
 use crate::target::machine::Machine;
 
-/// A kernel with some code. Its values: `v0` is a shared address, `v1` an input of the
-/// work-item, `v2` its output, `v3` 0, `v4` 1, `v5` a bound.
+/// A kernel with some code. `v0` is a shared address, `v1` an input of the work-item, `v2` the address of its output, `v3` 0,
+/// `v4` 1, `v5` a bound.
 fn kernel(body: &str) -> Module {
     let module = format!(
         r#"
@@ -147,6 +147,10 @@ b3:
     assert_eq!(yields(&arrives), 0, "only the leader adds");
     assert_eq!(yields(&arrives.replace("local_id 0", "local_id 1")), 1, "there may be several leaders");
     assert_eq!(yields(&format!("v33: i64 = local_size 1\n {arrives}")), 1, "in several rows");
+    let narrow = arrives
+        .replace("v11: i64 = const 0", "v19: i8 = itrunc v10\n v11: i8 = const 0")
+        .replace("icmp eq v10, v11", "icmp eq v19, v11");
+    assert_eq!(yields(&narrow), 1, "every 256th work-item is one");
     let other = arrives.replace("jump b3\nb3:", "jump b3\nb3:\n v32: i32 = atomic_rmw add relaxed device v2, v4");
     assert_eq!(yields(&other), 1, "the others add as well");
 }

@@ -141,9 +141,13 @@ impl IndexWidener<'_> {
         if let Some(&wide) = self.converted.get(&(value, op, ty)) {
             return wide;
         }
-        if let Some(bits) = self.func.dfg.as_splat_bits(value) {
-            let unused = 64 - self.func.dfg.ty(value).elem.bits();
-            let bits = if op == Opcode::Sext { ((bits << unused) as i64 >> unused) as u64 } else { bits };
+        let dfg = &self.func.dfg;
+        let constant = if op == Opcode::Sext {
+            dfg.as_splat_signed(value).map(|number| number as u64)
+        } else {
+            dfg.as_splat_bits(value)
+        };
+        if let Some(bits) = constant {
             return self.constant_after(value, ty, bits);
         }
         match self.distribute(value, op, ty, depth) {

@@ -236,6 +236,8 @@ fn hoist_leaves(func: &mut Function) {
 /// Splits every edge from a block with several targets to a block with several predecessors, unless it leaves a loop.
 fn split_critical_edges(func: &mut Function) {
     let (cfg, _, loops) = analyze(func);
+    // Switches may have many targets, and blocks many predecessors.
+    let mut only_exits: FxHashMap<Block, bool> = FxHashMap::default();
     for &block in cfg.rpo() {
         let Some(terminator) = func.layout.terminator(block) else { continue };
         let calls: Vec<BlockCall> = func.dfg.targets(terminator).into_iter().cloned().collect();
@@ -244,11 +246,17 @@ fn split_critical_edges(func: &mut Function) {
         }
         let mut replaced: Vec<Option<Block>> = Vec::with_capacity(calls.len());
         let mut made: FxHashMap<BlockCall, Block> = FxHashMap::default();
-        for (i, call) in calls.iter().enumerate() {
-            let repeated = calls.iter().enumerate().any(|(j, other)| j != i && other.block == call.block);
+        let mut times: FxHashMap<Block, usize> = FxHashMap::default();
+        for call in &calls {
+            *times.entry(call.block).or_default() += 1;
+        }
+        for call in &calls {
             let preds = cfg.preds(call.block);
-            let all_leave = preds.iter().all(|&pred| outermost_left(&loops, pred, call.block).is_some());
-            if !repeated && (preds.len() < 2 || all_leave) {
+            let mut all_leave = || {
+                let leaves = |&pred: &Block| outermost_left(&loops, pred, call.block).is_some();
+                *only_exits.entry(call.block).or_insert_with(|| preds.iter().all(leaves))
+            };
+            if times[&call.block] == 1 && (preds.len() < 2 || all_leave()) {
                 replaced.push(None);
                 continue;
             }

@@ -13,7 +13,7 @@
 use clift_kir::{
     Block, Builder, Effects, Elem, Function, Imm, Inst, InstData, MemInfo, Opcode, Space, Type, Value, WrapFlags,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::normalize::NormalForm;
@@ -60,10 +60,18 @@ pub(crate) fn run(normal: &mut NormalForm, lanes: u32) {
         return;
     }
     let divergence = normal.divergence(lanes, true);
-    for mut group in groups {
+    for group in &mut groups {
         group.fields.sort_by_key(|&(disp, _)| disp);
-        for record in FieldRecord::all(&normal.func, &divergence, &group, lanes) {
-            record.merge(normal.func_mut(), &group);
+    }
+    for groups in groups.chunk_by(|a, b| a.block == b.block) {
+        let mut merger = Merger::new(&normal.func, groups);
+        for group in groups {
+            for record in FieldRecord::all(&normal.func, &divergence, group, lanes) {
+                merger.merge(normal.func_mut(), group.op, &record);
+            }
+        }
+        if merger.is_needed() {
+            merger.finish(normal.func_mut());
         }
     }
 }
@@ -212,13 +220,13 @@ fn split_index(func: &Function, index: Value) -> ((Value, Option<Opcode>), i64) 
                     Some(_) => WrapFlags::NO_SIGNED,
                     None => WrapFlags::empty(),
                 };
-                let Some(bits) = func.dfg.as_splat_bits(summand).filter(|_| data.imm.wrap().contains(required)) else {
-                    break;
+                let value = if extension == Some(Opcode::Zext) {
+                    func.dfg.as_splat_bits(summand).map(|bits| bits as i64)
+                } else {
+                    func.dfg.as_splat_signed(summand)
                 };
-                let unused = 64 - func.dfg.ty(summand).elem.bits();
-                let signed = (bits << unused) as i64 >> unused;
-                let value = if extension == Some(Opcode::Zext) { bits as i64 } else { signed };
-                let Some(sum) = constant.checked_add(value) else { break };
+                let value = value.filter(|_| data.imm.wrap().contains(required));
+                let Some(sum) = value.and_then(|value| constant.checked_add(value)) else { break };
                 (at, constant) = (from, sum);
             }
             _ => break,
@@ -237,8 +245,6 @@ pub(super) fn accessed(func: &Function, inst: Inst) -> Type {
 pub(super) struct FieldRecord {
     /// The accesses to its fields, in order of their addresses.
     pub(super) fields: Vec<Inst>,
-    /// The displacement of the first field.
-    disp: i64,
     /// The type of the vector of all fields.
     pub(super) ty: Type,
     pub(super) mem: MemInfo,
@@ -296,7 +302,7 @@ impl FieldRecord {
         records
     }
 
-    /// The vector of fields without gaps, in order of their addresses.
+    /// The vector of fields of one size without gaps, in order of their addresses.
     pub(super) fn of(func: &Function, fields: &[(i64, Inst)]) -> Option<FieldRecord> {
         let elems: SmallVec<[Elem; 16]> = fields.iter().map(|&(_, inst)| accessed(func, inst).elem).collect();
         // Fields of different types are accessed as integers.
@@ -312,13 +318,14 @@ impl FieldRecord {
             });
         }
         let ty = Type::new(elem, u32::try_from(fields.len()).ok()?)?;
-        Some(FieldRecord { fields: fields.iter().map(|&(_, inst)| inst).collect(), disp: fields[0].0, ty, mem: mem? })
+        Some(FieldRecord { fields: fields.iter().map(|&(_, inst)| inst).collect(), ty, mem: mem? })
     }
 
     /// The address of the first field, computed from that of another one.
-    pub(super) fn address(&self, b: &mut Builder<'_>, group: &AccessGroup, (inst, pointer): (Inst, Value)) -> Value {
-        let own = group.fields.iter().find(|field| field.1 == inst).map_or(self.disp, |field| field.0);
-        if own == self.disp { pointer } else { b.addr(pointer, None, 1, self.disp - own) }
+    pub(super) fn address(&self, b: &mut Builder<'_>, (inst, pointer): (Inst, Value)) -> Value {
+        let before = self.fields.iter().position(|&field| field == inst).unwrap_or(0) as i64;
+        let distance = before * i64::from(self.ty.elem.bytes());
+        if distance == 0 { pointer } else { b.addr(pointer, None, 1, -distance) }
     }
 
     /// The access to a field that the block executes first or last.
@@ -330,54 +337,103 @@ impl FieldRecord {
             None => unreachable!("broken invariant: an access that its block does not know"),
         }
     }
+}
 
-    fn merge(&self, func: &mut Function, group: &AccessGroup) {
-        if group.op == Opcode::Load { self.merge_loads(func, group) } else { self.merge_stores(func, group) }
-    }
+/// Merges the accesses of one block. Its instructions are placed at the end, all at once, because it may be long.
+struct Merger {
+    block: Block,
+    /// How many instructions the block has had.
+    len: usize,
+    /// The places of the accesses in the block.
+    places: FxHashMap<Inst, usize>,
+    /// New instructions, by the instruction that they precede.
+    before: FxHashMap<Inst, Vec<Inst>>,
+    /// Stores that have been merged.
+    removed: FxHashSet<Inst>,
+}
 
-    /// Loads the vector at the place of the first field's load.
-    fn merge_loads(&self, func: &mut Function, group: &AccessGroup) {
-        let (at, first) = self.at_end(func, group.block, false);
-        let (loc, pointer) = (func.locs[first], func.dfg.inst(first).args[0]);
-        let mut b = Builder::before(func, group.block, at);
-        b.set_loc(loc);
-        let pointer = self.address(&mut b, group, (first, pointer));
-        let whole = b.load(self.ty, pointer, self.mem);
-        let from = b.index();
-        let mut taken = 0;
-        for (lane, &inst) in self.fields.iter().enumerate() {
-            let elem = func.dfg.ty(func.dfg.result(inst));
-            let part =
-                InstData { op: Opcode::Extract, args: [whole].into_iter().collect(), imm: Imm::Lane(lane as u8) };
-            if elem == self.ty.lane() {
-                func.dfg.replace_inst(inst, part);
-                continue;
-            }
-            let mut b = Builder::before(func, group.block, from + taken);
-            let part = b.extract(whole, lane as u32);
-            taken += 1;
-            let cast = InstData { op: Opcode::Bitcast, args: [part].into_iter().collect(), imm: Imm::None };
-            func.dfg.replace_inst(inst, cast);
+impl Merger {
+    /// For the groups of a block.
+    fn new(func: &Function, groups: &[AccessGroup]) -> Merger {
+        let block = groups[0].block;
+        let accesses: FxHashSet<Inst> = groups.iter().flat_map(|group| &group.fields).map(|&(_, inst)| inst).collect();
+        let insts = func.layout.insts(block);
+        let places = insts.iter().enumerate().filter(|(_, inst)| accesses.contains(inst));
+        Merger {
+            block,
+            len: insts.len(),
+            places: places.map(|(place, &inst)| (inst, place)).collect(),
+            before: FxHashMap::default(),
+            removed: FxHashSet::default(),
         }
     }
 
-    /// Stores the vector at the place of the last field's store.
-    fn merge_stores(&self, func: &mut Function, group: &AccessGroup) {
-        let (at, last) = self.at_end(func, group.block, true);
-        let values: Vec<Value> = self.fields.iter().map(|&inst| func.dfg.inst(inst).args[1]).collect();
+    fn merge(&mut self, func: &mut Function, op: Opcode, record: &FieldRecord) {
+        let by_place = |inst: &&Inst| self.places[*inst];
+        let fields = record.fields.iter();
+        let at = if op == Opcode::Load { fields.min_by_key(by_place) } else { fields.max_by_key(by_place) };
+        let Some(&at) = at else { unreachable!("broken invariant: a record without fields") };
+        let begin = func.layout.insts(self.block).len();
+        if op == Opcode::Load {
+            self.merge_loads(func, record, at);
+        } else {
+            self.merge_stores(func, record, at);
+        }
+        self.before.insert(at, func.layout.insts(self.block)[begin..].to_vec());
+    }
+
+    /// Loads the vector at the place of the field's load that the block executes first.
+    fn merge_loads(&self, func: &mut Function, record: &FieldRecord, first: Inst) {
+        let (loc, pointer) = (func.locs[first], func.dfg.inst(first).args[0]);
+        let mut b = Builder::at_end(func, self.block);
+        b.set_loc(loc);
+        let pointer = record.address(&mut b, (first, pointer));
+        let whole = b.load(record.ty, pointer, record.mem);
+        for (lane, &inst) in record.fields.iter().enumerate() {
+            let elem = func.dfg.ty(func.dfg.result(inst));
+            let data = if elem == record.ty.lane() {
+                InstData { op: Opcode::Extract, args: [whole].into_iter().collect(), imm: Imm::Lane(lane as u8) }
+            } else {
+                let part = Builder::at_end(func, self.block).extract(whole, lane as u32);
+                InstData { op: Opcode::Bitcast, args: [part].into_iter().collect(), imm: Imm::None }
+            };
+            func.dfg.replace_inst(inst, data);
+        }
+    }
+
+    /// Stores the vector at the place of the field's store that the block executes last.
+    fn merge_stores(&mut self, func: &mut Function, record: &FieldRecord, last: Inst) {
+        let values: Vec<Value> = record.fields.iter().map(|&inst| func.dfg.inst(inst).args[1]).collect();
         let (loc, pointer) = (func.locs[last], func.dfg.inst(last).args[0]);
-        let lane = self.ty.lane();
-        let mut b = Builder::before(func, group.block, at);
+        let lane = record.ty.lane();
+        let mut b = Builder::at_end(func, self.block);
         b.set_loc(loc);
         let parts: Vec<Value> = values
             .into_iter()
             .map(|value| if b.ty(value) == lane { value } else { b.cast(Opcode::Bitcast, value, lane) })
             .collect();
         let whole = b.vec(&parts);
-        let pointer = self.address(&mut b, group, (last, pointer));
-        b.store(pointer, whole, self.mem);
-        for &inst in &self.fields {
-            func.layout.remove_inst(inst);
+        let pointer = record.address(&mut b, (last, pointer));
+        b.store(pointer, whole, record.mem);
+        self.removed.extend(record.fields.iter().copied());
+    }
+
+    /// Whether anything has been merged.
+    fn is_needed(&self) -> bool {
+        !self.before.is_empty()
+    }
+
+    /// Places the new instructions, and removes merged stores.
+    fn finish(mut self, func: &mut Function) {
+        let mut insts = func.layout.take_insts(self.block);
+        insts.truncate(self.len);
+        for inst in insts {
+            for new in self.before.remove(&inst).unwrap_or_default() {
+                func.layout.append_inst(self.block, new);
+            }
+            if !self.removed.contains(&inst) {
+                func.layout.append_inst(self.block, inst);
+            }
         }
     }
 }

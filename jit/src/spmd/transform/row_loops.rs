@@ -246,7 +246,7 @@ impl CountedLoop {
             }
             let data = func.dfg.inst(func.dfg.def_inst(next)?);
             return match (data.op, data.args.as_slice(), &data.imm) {
-                (Opcode::Iadd, &[from, by], _) if from == value => signed(func, by),
+                (Opcode::Iadd, &[from, by], _) if from == value => func.dfg.as_splat_signed(by),
                 (Opcode::Addr, &[from], &Imm::Addr { disp, .. }) if from == value => Some(disp),
                 _ => None,
             };
@@ -257,13 +257,13 @@ impl CountedLoop {
             (Opcode::Isub, &[a, b]) => of(a)?.checked_sub(of(b)?),
             (Opcode::Imul, &[a, b]) => match (of(a)?, of(b)?) {
                 (0, 0) => Some(0),
-                (growth, 0) => growth.checked_mul(signed(func, b)?),
-                (0, growth) => growth.checked_mul(signed(func, a)?),
+                (growth, 0) => growth.checked_mul(func.dfg.as_splat_signed(b)?),
+                (0, growth) => growth.checked_mul(func.dfg.as_splat_signed(a)?),
                 _ => None,
             },
             (Opcode::Shl, &[a, count]) => {
-                let count = func.dfg.as_splat_bits(count).filter(|&count| count < 32)?;
-                of(a)?.checked_mul(1 << count)
+                let count = func.dfg.as_splat_bits(count)? % u64::from(func.dfg.ty(value).elem.bits());
+                of(a)?.checked_mul(1 << Some(count).filter(|&count| count < 32)?)
             }
             (Opcode::Addr, &[base]) => of(base),
             (Opcode::Addr, &[base, index]) => {
@@ -322,13 +322,6 @@ fn passed(func: &Function, from: Block, through: Block, to: Block, index: usize)
     let Some(param) = func.dfg.params(through).iter().position(|&param| param == arg) else { return Some(arg) };
     let edge = func.dfg.targets(func.layout.terminator(from)?).into_iter().find(|call| call.block == through)?;
     edge.args.get(param).copied()
-}
-
-/// A constant as a signed number.
-fn signed(func: &Function, value: Value) -> Option<i64> {
-    let bits = func.dfg.as_splat_bits(value)?;
-    let unused = 64 - func.dfg.ty(value).elem.bits();
-    Some((bits << unused) as i64 >> unused)
 }
 
 /// An access of the loop.
@@ -437,6 +430,14 @@ impl RowPlan {
             if possible && tests.len() + own.len() <= MAX_TESTS {
                 tests.append(&mut own);
             } else {
+                accesses[at].is_row = false;
+            }
+        }
+        // Nor does a store to an element to which a later one, which stays, stores as well: it would overtake that one.
+        for at in (0..accesses.len()).rev() {
+            let Access { is_store, pointer, .. } = accesses[at];
+            let stays = |later: &Access| later.is_store && !later.is_row && later.pointer == pointer;
+            if is_store && accesses[at + 1..].iter().any(stays) {
                 accesses[at].is_row = false;
             }
         }

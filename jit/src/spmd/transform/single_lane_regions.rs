@@ -122,9 +122,7 @@ impl Region {
         let NormalForm { func, cfg, dom, loops, .. } = normal;
         let level = loops.innermost(from);
         let alone = matches!(*cfg.preds(start), [pred] if pred == from);
-        let is_header = loops.innermost(start).is_some_and(|id| loops.get(id).header == start);
-        let start_level = loops.innermost(start);
-        if !alone || is_header || start_level != level {
+        if !alone || loops.headed_by(start).is_some() || loops.innermost(start) != level {
             return None;
         }
         let mut found: EntitySet<Block> = EntitySet::new();

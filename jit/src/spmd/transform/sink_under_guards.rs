@@ -248,15 +248,16 @@ fn sink_insts(normal: &mut NormalForm, lanes: u32) {
     let users = Users::new(&normal.func, normal.func.layout.blocks());
     let escapes = Escapes::new(&normal.func);
     for (at, to) in guards {
-        let moved = Sinking { normal, divergence: &divergence, users: &users, escapes: &escapes, at, to }.moved();
+        let mut moved = Sinking { normal, divergence: &divergence, users: &users, escapes: &escapes, at, to }.moved();
         if moved.len() < WORTHWHILE {
             continue;
         }
+        moved.reverse();
         let func = normal.func_mut();
-        for inst in moved {
-            func.layout.remove_inst(inst);
-            func.layout.insert_inst(to, 0, inst);
-        }
+        let mut removed: EntitySet<Inst> = EntitySet::new();
+        removed.extend(moved.iter().copied());
+        func.layout.remove_insts(&removed);
+        func.layout.insert_insts(to, 0, &moved);
     }
 }
 
@@ -282,7 +283,7 @@ fn possible_guards(normal: &NormalForm) -> impl Iterator<Item = (Block, Block)> 
     let is_behind = move |at: Block, to: Block| {
         matches!(*cfg.preds(to), [_])
             && loops.innermost(at) == loops.innermost(to)
-            && loops.innermost(to).is_none_or(|id| loops.get(id).header != to)
+            && loops.headed_by(to).is_none()
             && !func.layout.is_cold(to)
     };
     let branches = cfg.rpo().iter().copied().filter(move |&at| is_guard(at));
@@ -362,26 +363,27 @@ impl Sinking<'_> {
         let data = func.dfg.inst(inst);
         let Some(result) = func.dfg.single_result(inst) else { return false };
         let varies = self.divergence.shape(result) == Shape::Varying || data.op == Opcode::PackAny;
-        let movable = match data.op.info().effects {
-            // Whether it is true for any lane that is still there decides as well.
-            Effects::Pure => is_lanewise(data.op) || data.op == Opcode::PackAny,
-            Effects::Read => plain_access(func, inst).is_some_and(|(pointer, ty, mem)| {
-                let place = Place::of_access(func, pointer, &mem, ty);
-                data.op == Opcode::Load
-                    && !mem.volatile
-                    && !writes.iter().any(|write| write.may_change(&place, self.escapes))
-            }),
-            Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => false,
-        };
         let behind = |user: Inst| {
             moved.contains(&user)
                 || func.layout.block_of(user).is_some_and(|block| self.normal.dom.dominates(self.to, block))
         };
-        varies
-            && movable
+        let is_wanted = varies
             && self.users.of(result).iter().all(|&user| behind(user))
             && self.users.arguments(result).iter().all(|argument| behind(argument.by))
-            && self.has_users(func, inst)
+            && self.has_users(func, inst);
+        // The writes are compared with those loads only that would move.
+        is_wanted
+            && match data.op.info().effects {
+                // Whether it is true for any lane that is still there decides as well.
+                Effects::Pure => is_lanewise(data.op) || data.op == Opcode::PackAny,
+                Effects::Read => plain_access(func, inst).is_some_and(|(pointer, ty, mem)| {
+                    let place = Place::of_access(func, pointer, &mem, ty);
+                    data.op == Opcode::Load
+                        && !mem.volatile
+                        && !writes.iter().any(|write| write.may_change(&place, self.escapes))
+                }),
+                Effects::Write | Effects::ReadWrite | Effects::Convergent | Effects::Terminator => false,
+            }
     }
 
     fn has_users(&self, func: &Function, inst: Inst) -> bool {

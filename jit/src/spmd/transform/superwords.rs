@@ -69,7 +69,7 @@ fn run_in(func: &mut Function, uses: &UseCounts, block: Block) -> bool {
     let mut changed = false;
     for group in groups.iter().filter(|group| group.op == Opcode::Store) {
         for run in runs(func, group) {
-            changed |= context.stores(func, uses, group, run);
+            changed |= context.stores(func, uses, run);
         }
     }
     for inst in func.layout.insts(block).to_vec() {
@@ -130,7 +130,7 @@ struct BlockAccesses<'a> {
 
 impl BlockAccesses<'_> {
     /// Stores the longest parts of a run that pay as vectors.
-    fn stores(&self, func: &mut Function, uses: &UseCounts, group: &AccessGroup, run: &[(i64, Inst)]) -> bool {
+    fn stores(&self, func: &mut Function, uses: &UseCounts, run: &[(i64, Inst)]) -> bool {
         let [(_, first), _, ..] = run else { return false };
         let element = accessed(func, *first);
         let most = (MOST_BYTES / element.bytes()).min(Type::MAX_LANES) as usize;
@@ -138,8 +138,8 @@ impl BlockAccesses<'_> {
         let alike = self.alike(func, run);
         if 1 < alike && alike < run.len() {
             let (first, second) = run.split_at(alike);
-            let stored = self.stores(func, uses, group, first);
-            return self.stores(func, uses, group, second) || stored;
+            let stored = self.stores(func, uses, first);
+            return self.stores(func, uses, second) || stored;
         }
         let count = 1 << run.len().min(most).ilog2();
         let (fields, rest) = run.split_at(count);
@@ -151,7 +151,7 @@ impl BlockAccesses<'_> {
             let (first, second) = run.split_at(count / 2);
             let mut changed = false;
             for part in [first, second] {
-                changed |= self.stores(func, uses, group, part);
+                changed |= self.stores(func, uses, part);
             }
             return changed;
         };
@@ -162,12 +162,12 @@ impl BlockAccesses<'_> {
         let (loc, pointer) = (func.locs[last], func.dfg.inst(last).args[0]);
         let mut b = Builder::before(func, self.block, at);
         b.set_loc(loc);
-        let pointer = record.address(&mut b, group, (last, pointer));
+        let pointer = record.address(&mut b, (last, pointer));
         b.store(pointer, whole, record.mem);
         for &inst in &record.fields {
             func.layout.remove_inst(inst);
         }
-        self.stores(func, uses, group, rest);
+        self.stores(func, uses, rest);
         true
     }
 
@@ -260,7 +260,7 @@ impl BlockAccesses<'_> {
         let (loc, pointer) = (func.locs[inst], func.dfg.inst(inst).args[0]);
         let mut b = Builder::before(func, self.block, at);
         b.set_loc(loc);
-        let pointer = record.address(&mut b, group, (inst, pointer));
+        let pointer = record.address(&mut b, (inst, pointer));
         b.load(record.ty, pointer, record.mem)
     }
 }

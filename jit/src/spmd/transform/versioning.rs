@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The piece begins in the block of the first assumption, after the operands of the tests, and has no other entry. It ends where
-//! nothing more is gained, or at barriers: the packs of a group take different paths here and have to meet there. Only the
-//! variant for rows of whole packs has versions; the general one is rarely executed.
+//! nothing more is gained, or at barriers: the packs of a group take different paths here and have to meet there. A function for
+//! ids of any size has no versions, since few checks could succeed.
 //!
 //! If lanes exchange values at a distance that is a power of two known only at launch, no distance is the usual one. Then the
 //! slow copy has versions again, one for each power that is smaller than a pack.
@@ -52,7 +52,7 @@ const MAX_KERNEL: usize = 50_000;
 /// The most pieces of a kernel that are copied.
 const MAX_PIECES: usize = 4;
 
-/// Versions the pieces of a kernel that gain from it in packs of so many lanes of which so much is known; `None` if there is none.
+/// Versions the pieces of a kernel that gain from it in packs of `lanes` lanes; `None` if none does.
 pub(crate) fn run(kernel: &NormalForm, lanes: u32, known_of_packs: KnownOfPacks) -> Option<NormalForm> {
     let packs = (lanes, known_of_packs);
     let insts = |&block: &Block| kernel.func.layout.insts(block).len();

@@ -69,18 +69,15 @@ fn iterations(normal: &NormalForm) -> Cfg {
             }
         }
     }
-    let succs = |block: Block| {
-        let mut after: SmallVec<[Block; 2]> = SmallVec::new();
-        for &succ in cfg.succs(block) {
-            // An edge to the header of a loop around the block leads to the next iteration.
-            let again = exits.get(&succ).filter(|_| loops.innermost(succ).is_some_and(|id| loops.contains(id, block)));
-            for &to in again.map_or(std::slice::from_ref(&succ), |exits| exits.as_slice()) {
-                if !after.contains(&to) {
-                    after.push(to);
-                }
-            }
+    let succs = |block: Block| match *cfg.succs(block) {
+        // Only a latch leads to the header of a loop around it, and nowhere else.
+        [succ]
+            if let Some(exits) = exits.get(&succ)
+                && loops.innermost(succ).is_some_and(|id| loops.contains(id, block)) =>
+        {
+            exits.clone()
         }
-        after
+        ref succs => SmallVec::from_slice(succs),
     };
     Cfg::of_graph(cfg.rpo().first().copied(), cfg.rpo().len(), succs)
 }
@@ -95,13 +92,11 @@ fn shares_with(
     block: Block,
 ) -> Option<Block> {
     let NormalForm { cfg, dom, loops, .. } = normal;
-    let level = loops.innermost(block);
-    if let Some(id) = level
-        && loops.get(id).header == block
-    {
+    if let Some(id) = loops.headed_by(block) {
         let preheader = cfg.preds(block).iter().copied().find(|pred| !loops.contains(id, *pred));
         return preheader.filter(|_| !plan.divergent_loops.contains(&id));
     }
+    let level = loops.innermost(block);
     let mut above = dom.parent(block);
     while let Some(at) = above {
         if loops.innermost(at) == level {

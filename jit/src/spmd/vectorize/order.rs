@@ -22,9 +22,9 @@ pub(crate) fn order(normal: &NormalForm) -> Vec<Block> {
     let NormalForm { cfg, dom, loops, .. } = normal;
     for &block in cfg.rpo() {
         // In the surrounding level a header stands for its loop; in the loop's own level it is the first block.
-        let level = match loops.innermost(block) {
-            Some(id) if loops.get(id).header == block => loops.get(id).parent,
-            other => other,
+        let level = match loops.headed_by(block) {
+            Some(id) => loops.get(id).parent,
+            None => loops.innermost(block),
         };
         let Some(parent) = dom.parent(block) else { continue };
         children.entry(node_at(normal, parent, level)).or_default().push(block);
@@ -63,7 +63,7 @@ fn visit(normal: &NormalForm, children: &FxHashMap<LevelNode, Vec<LevelNode>>, n
     while let Some(block) = stack.pop() {
         out.push(block);
         let mut below = children.get(&block).cloned().unwrap_or_default();
-        let own_loop = loops.innermost(block).filter(|&id| loops.get(id).header == block);
+        let own_loop = loops.headed_by(block);
         // Children of a header that are in its loop come first.
         let is_outside = |b: Block| own_loop.is_some_and(|id| !loops.contains(id, b));
         below.sort_by_key(|&b| (is_outside(b), normal.cfg.number(b)));

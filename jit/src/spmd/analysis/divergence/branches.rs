@@ -18,10 +18,9 @@ impl Solver<'_> {
         let coarse = self.labelled > MAX_LABELLED;
         let mut region = if coarse { self.coarse_divergent_region(branch) } else { self.divergent_region(branch) };
         // A block that is a target twice is a successor only once.
-        let targets: Vec<Block> = self.func.dfg.targets(inst).iter().map(|call| call.block).collect();
-        region
-            .joins
-            .extend(targets.iter().enumerate().filter(|(i, target)| targets[..*i].contains(target)).map(|t| t.1));
+        let mut targets: FxHashSet<Block> = FxHashSet::default();
+        let repeated = self.func.dfg.targets(inst).into_iter().map(|call| call.block);
+        region.joins.extend(repeated.filter(|&target| !targets.insert(target)));
         for &join in &region.joins {
             self.join(join, inst);
         }

@@ -121,6 +121,8 @@ fn leader(func: &Function, id: Value, value: Value, one_row: bool) -> Option<Lea
     while let Some(inst) = func.dfg.def_inst(id) {
         let data = func.dfg.inst(inst);
         match (data.op, &data.imm) {
+            // Fewer bits may be those of several ids.
+            (Opcode::Itrunc, _) if func.dfg.ty(id).elem.bits() < 32 => return None,
             (Opcode::Itrunc | Opcode::Zext | Opcode::Sext, _) => id = data.args[0],
             (Opcode::LocalLinearId | Opcode::GlobalLinearId, _) => {
                 return Some((data.op, func.dfg.as_splat_bits(value)?));

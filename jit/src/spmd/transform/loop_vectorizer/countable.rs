@@ -114,7 +114,7 @@ impl CountableLoop {
     /// The trip count, if it is constant.
     pub(super) fn constant_trip_count(&self, func: &Function) -> Option<i64> {
         let Limit { counter, ref cond, limit, .. } = self.limit;
-        let (start, limit) = (signed(func, counter.start)?, signed(func, limit)?);
+        let (start, limit) = (func.dfg.as_splat_signed(counter.start)?, func.dfg.as_splat_signed(limit)?);
         let distance = if counter.step > 0 { limit.checked_sub(start) } else { start.checked_sub(limit) };
         let or_equal = matches!(cond, IntCond::Sle | IntCond::Sge | IntCond::Ule);
         let passed = i64::from(or_equal) + i64::from(!self.limit.is_next);
@@ -177,11 +177,12 @@ fn extension(func: &Function, counters: &[Induction], ty: Type, start: Value, ne
     let (op, from) = extended(next)?;
     let counter = counters.iter().find(|counter| counter.next == from)?;
     let begins = if let Opcode::Sext = op {
-        signed(func, counter.start)
+        func.dfg.as_splat_signed(counter.start)
     } else {
         func.dfg.as_splat_bits(counter.start).map(|bits| bits as i64)
     };
-    let starts = extended(start) == Some((op, counter.start)) || begins.is_some() && begins == signed(func, start);
+    let starts =
+        extended(start) == Some((op, counter.start)) || begins.is_some() && begins == func.dfg.as_splat_signed(start);
     (starts && !ty.is_vector()).then_some((op, counter.param))
 }
 
@@ -190,7 +191,7 @@ impl Induction {
         let ty = func.dfg.ty(param);
         let inst = func.dfg.def_inst(next)?;
         let data = func.dfg.inst(inst);
-        let constant = |value: Value| signed(func, value);
+        let constant = |value: Value| func.dfg.as_splat_signed(value);
         let step = match (data.op, data.args.as_slice(), &data.imm) {
             (Opcode::Iadd, &[from, by], _) if from == param => constant(by)?,
             (Opcode::Isub, &[from, by], _) if from == param => constant(by)?.checked_neg()?,
@@ -211,7 +212,7 @@ impl Induction {
         }
         let number = if ty == Type::I64 { number } else { b.cast(Opcode::Itrunc, number, ty) };
         // The product may wrap where the sum with a negative start does not.
-        let starts_above = signed(b.func, start).is_some_and(|start| start >= 0);
+        let starts_above = b.func.dfg.as_splat_signed(start).is_some_and(|start| start >= 0);
         let (distance, op) = match self.step {
             1 => (number, Opcode::Iadd),
             -1 => (number, Opcode::Isub),
@@ -221,7 +222,7 @@ impl Induction {
                 (b.int2_wrap(Opcode::Imul, number, by, flags), Opcode::Iadd)
             }
         };
-        if op == Opcode::Iadd && signed(b.func, start) == Some(0) {
+        if op == Opcode::Iadd && b.func.dfg.as_splat_signed(start) == Some(0) {
             return distance;
         }
         // A sum with a negative distance wraps as an unsigned number, and a difference does not.
@@ -353,11 +354,4 @@ impl Limit {
         };
         (count, is_right)
     }
-}
-
-/// A constant as a signed number.
-pub(super) fn signed(func: &Function, value: Value) -> Option<i64> {
-    let bits = func.dfg.as_splat_bits(value)?;
-    let unused = 64 - func.dfg.ty(value).elem.bits();
-    Some((bits << unused) as i64 >> unused)
 }

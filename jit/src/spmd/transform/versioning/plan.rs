@@ -163,9 +163,7 @@ impl<'a> PiecePlans<'a> {
                 self.visited += 1;
             }
             if block != at {
-                let comes_back = |pred: Block| {
-                    loops.innermost(block).is_some_and(|id| loops.get(id).header == block && loops.contains(id, pred))
-                };
+                let comes_back = |pred: Block| loops.headed_by(block).is_some_and(|id| loops.contains(id, pred));
                 let enters = cfg.preds(block).iter().all(|&pred| inside.contains(&pred) || comes_back(pred));
                 if !enters || self.meeting.contains(block) {
                     continue;

@@ -22,7 +22,8 @@ impl Widener<'_> {
             let root = self.masks.root(block);
             let insts = self.func.layout.insts(block);
             let cold = self.func.layout.is_cold(block);
-            if insts.iter().any(|&inst| self.needs_lanes(inst)) || self.is_header(block) || cold {
+            let is_header = self.normal.loops.headed_by(block).is_some();
+            if insts.iter().any(|&inst| self.needs_lanes(inst)) || is_header || cold {
                 self.guarded.insert(root);
             }
             let mut at = Some(root);
@@ -32,11 +33,6 @@ impl Widener<'_> {
             }
         }
         self.guarded.extend(cost.into_iter().filter(|&(_, cost)| cost >= GUARD_COST).map(|(root, _)| root));
-    }
-
-    fn is_header(&self, block: Block) -> bool {
-        let loops = &self.normal.loops;
-        loops.innermost(block).is_some_and(|id| loops.get(id).header == block)
     }
 
     /// Whether an instruction has an effect, or is costly, even if no lane is active.
@@ -122,25 +118,23 @@ impl Widener<'_> {
             self.go_to_first(head, &pending, unknown);
             return;
         }
-        // A uniform branch: each edge has its own block for the assignments.
+        // A uniform branch: each edge has its own block for the assignments. A switch may have many.
         let mut paths: Vec<(Block, Block)> = Vec::new();
+        let mut path_to: FxHashMap<Block, Block> = FxHashMap::default();
         for &target in &targets {
-            if paths.iter().any(|&(to, _)| to == target) {
+            if path_to.contains_key(&target) {
                 continue;
             }
             let path = self.out.append_block();
+            path_to.insert(target, path);
             let mut pending = deferred.clone();
             insert(&mut pending, self.plan.place[target]);
             self.go_to_first(path, &pending, unknown);
             paths.push((target, path));
         }
-        let to = |target: Block| match paths.iter().find(|&&(to, _)| to == target) {
-            Some(&(_, path)) => BlockCall::new(path, &[]),
-            None => unreachable!("broken invariant: a target without a path"),
-        };
         let mut imm = data.imm.clone();
         for call in imm.targets_mut() {
-            *call = to(call.block);
+            *call = BlockCall::new(path_to[&call.block], &[]);
         }
         // The selector of a switch has its own type.
         let selector_ty = self.func.dfg.ty(data.args[0]);
@@ -319,11 +313,10 @@ impl Widener<'_> {
             _ => {
                 let selector = self.scalar(data.args[0]);
                 self.out.dfg.inst_mut(terminator).args[0] = selector;
+                let to: FxHashMap<Block, &BlockCall> = calls.iter().map(|call| (call.block, call)).collect();
                 for (target, path) in std::mem::take(&mut self.edges[block]) {
                     self.here = path;
-                    for call in calls.iter().filter(|call| call.block == target).take(1) {
-                        self.edge(block, call, mask, mask);
-                    }
+                    self.edge(block, to[&target], mask, mask);
                 }
             }
         }

@@ -148,17 +148,34 @@ impl Widener<'_> {
         }
     }
 
-    /// Computes the packs of a value of which only lane 0's scalar has been made.
+    /// Computes the packs of a value of which only lane 0's scalar has been made. Operands of which nothing else has been made
+    /// either come first, without recursion, because chains of them may be as long as the kernel.
     fn recomputed(&mut self, value: Value) -> Packs {
-        if let Some(packs) = self.recomputed.get(&(value, self.here)) {
-            return packs.clone();
+        let mut open = vec![value];
+        while let Some(&at) = open.last() {
+            if self.recomputed.contains_key(&(at, self.here)) {
+                open.pop();
+                continue;
+            }
+            let Some(inst) = self.func.dfg.def_inst(at) else {
+                unreachable!("broken invariant: parameter {at} is provided")
+            };
+            let before = open.len();
+            let args = self.func.dfg.inst(inst).args.iter().rev().copied();
+            open.extend(
+                args.filter(|&arg| self.is_recomputed(arg) && !self.recomputed.contains_key(&(arg, self.here))),
+            );
+            if open.len() == before {
+                let packs = self.on_packs(inst);
+                self.recomputed.insert((at, self.here), packs);
+            }
         }
-        let Some(inst) = self.func.dfg.def_inst(value) else {
-            unreachable!("broken invariant: parameter {value} is provided")
-        };
-        let packs = self.on_packs(inst);
-        self.recomputed.insert((value, self.here), packs.clone());
-        packs
+        self.recomputed[&(value, self.here)].clone()
+    }
+
+    /// Whether the packs of a value are computed where they are needed.
+    fn is_recomputed(&self, value: Value) -> bool {
+        matches!(self.forms[value], Some(WideForm::FirstLane(_))) && self.divergence.offsets(value).is_none()
     }
 
     /// One component of a uniform value in every lane.

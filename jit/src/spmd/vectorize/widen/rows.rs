@@ -1,5 +1,5 @@
-//! Rows: OpenCL vectors of 128, 256 or 512 bits for each lane. Each is loaded whole, or stored, if scalars compute the addresses,
-//! and shuffles transpose them. That takes a fraction of the time of a gather or scatter for each component.
+//! Rows: OpenCL vectors of 128, 256 or 512 bits for each lane. Each is loaded whole, and stored whole if scalars compute the
+//! addresses; shuffles transpose them. That takes a fraction of the time of a gather or scatter for each component.
 //!
 //! Rows of 128 bits are first joined to blocks of as many lanes as a long register has. Longer ones are transposed in squares
 //! of as many lanes as a row has elements: first the squares within 128 bits, then these as a whole.
