@@ -11,7 +11,7 @@ use clift_kir::interp::{
 };
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{
-    AtomicInfo, AtomicOp, BlockCall, Convert, Elem, FloatCond, Function, Imm, IntCond, MemInfo, MemOrder,
+    AtomicInfo, AtomicOp, BlockCall, Convert, Elem, FloatCond, FpFlags, Function, Imm, IntCond, MemInfo, MemOrder,
     MemScope, Module, Opcode, Rounding, Space, Type, Value,
 };
 
@@ -626,6 +626,24 @@ fn dense_switches() {
             });
             agree(&format!("switch of {elem} from {first}"), &kernel.finish(), &[0; IN_BYTES as usize]);
         }
+    }
+}
+
+/// Estimates of halves, which no expansion of a built-in function asks for, are divisions and roots.
+#[test]
+fn estimates_of_halves() {
+    for lanes in [1, 4, 32] {
+        let mut kernel = KernelBuilder::new("halves");
+        let output = kernel.pointer(1);
+        let ty = Type::vector(Elem::F16, lanes);
+        let mut b = kernel.at();
+        let (six, four) = (b.fconst(ty, 6.0), b.fconst(ty, 4.0));
+        let flags = Imm::Fp(FpFlags::ESTIMATE);
+        let quotient = b.value(Opcode::Fdiv, &[six, four], flags.clone(), ty);
+        let root = b.value(Opcode::Sqrt, &[four], flags, ty);
+        let sum = b.float2(Opcode::Fadd, quotient, root);
+        b.store(output, sum, MemInfo::aligned(1));
+        agree(&format!("{lanes} halves"), &kernel.finish(), &[0; IN_BYTES as usize]);
     }
 }
 
