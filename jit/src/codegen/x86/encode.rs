@@ -387,8 +387,7 @@ impl InstEncoding {
         }
     }
 
-    /// Appends the register field, and the register or memory operand with its displacement. `trailing` is the number of bytes that
-    /// follow.
+    /// Appends the register field, and the register or memory operand with its displacement, which `trailing` bytes follow.
     fn write_operands(&self, code: &mut Vec<u8>, trailing: u8) -> Option<Fixup> {
         let reg = (self.reg & 7) << 3;
         let mut fixup = None;
