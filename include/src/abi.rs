@@ -19,7 +19,8 @@ use core::ffi::c_void;
 /// [`Resources::arg_block_bytes`], aligned to [`ARG_BLOCK_ALIGN`]. Both stay unchanged during the call.
 pub type GroupRunFn = unsafe extern "C" fn(ctx: *const WgContext, args: *const u8, first_group: u64, group_count: u64);
 
-/// An entry together with its data: for compiled code `data` is null, for the interpreter it is the kernel.
+/// An entry together with its data: null for machine code; for an entry that is a function of the compiler (lazy compilation, the
+/// interpreter), it is the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelEntry {
     /// The function to call for any work-group.

@@ -173,9 +173,10 @@ impl BackendChoice {
 
     /// Whether this choice executes kernels in another way than the ones before it do on this machine.
     pub fn is_distinct(self) -> bool {
-        let level = X86Backend::level(self);
-        let before = Self::NAMES.iter().map(|&(_, choice)| choice).take_while(|&choice| choice != self);
-        level.is_none() || !before.map(X86Backend::level).any(|other| other == level)
+        // Without a level, it is Cranelift or the interpreter.
+        let way = |choice| (X86Backend::level(choice), choice == BackendChoice::Interp);
+        let mut before = Self::NAMES.iter().map(|&(_, choice)| choice).take_while(|&choice| choice != self);
+        !before.any(|other| way(other) == way(self))
     }
 
     /// Bytes of the longest vectors that the choice uses on this machine.

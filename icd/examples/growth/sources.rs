@@ -115,6 +115,10 @@ pub(crate) const FAMILIES: &[Family] = &[
         "{ int p[8]; for (int b = 0; b < 8; ++b) p[b ^ (x & 7)] = a[g + b + @]; x += p[x & 7]; }",
     ),
     family("private-scalars", 200, "int p@ = a[g + @]; if (x & 1) p@ += x; x ^= p@;"),
+    Family {
+        before: "constant int t[16] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3 };\n",
+        ..family("tables", 400, "x = x * 5 + t[x & 15] + @;")
+    },
     family("volatile", 200, "{ volatile int p = x; p += a[g + @]; x += p; }"),
     family(
         "vectors",

@@ -114,7 +114,8 @@ impl CodeMemory {
         let module = self.module();
         let entry = |id: FuncId| {
             let code = module.get_finalized_function(id);
-            // SAFETY: the function was compiled with exactly this signature and calling convention.
+            // SAFETY: kernels are compiled with exactly this signature and calling convention. Functions that they call have
+            // another signature, but only their addresses are used.
             unsafe { std::mem::transmute::<*const u8, GroupRunFn>(code) }
         };
         let entry_points = entries.into_iter().map(entry).collect();
@@ -151,7 +152,7 @@ pub(super) struct PlacedCode {
     pub(super) memory: ProgramMemory,
 }
 
-/// Translates an error: a kernel may be too large, everything else is a bug of the compiler.
+/// Translates an error: a kernel may be too large, or there may be no memory for it; everything else is a bug of the compiler.
 pub(super) fn describe(error: ModuleError) -> BuildError {
     #[expect(clippy::wildcard_enum_match_arm, reason = "errors of another crate")]
     match error {

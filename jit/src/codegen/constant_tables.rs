@@ -16,14 +16,21 @@ use crate::target::caps::VectorCaps;
 pub(crate) fn run(func: &mut Function, module: &Module, caps: &VectorCaps) {
     let mut replacements = Replacements::default();
     for block in func.layout.blocks().to_vec() {
-        for inst in func.layout.insts(block).to_vec() {
-            let Some(lookup) = TableLookup::of(func, &module.globals, caps, inst) else { continue };
-            let at = func.layout.insts(block).iter().position(|&other| other == inst).unwrap_or_default();
-            let mut b = Builder::before(func, block, at);
+        let insts = func.layout.insts(block);
+        let lookups: Vec<Option<TableLookup>> =
+            insts.iter().map(|&inst| TableLookup::of(func, &module.globals, caps, inst)).collect();
+        if lookups.iter().all(Option::is_none) {
+            continue;
+        }
+        for (inst, lookup) in func.layout.take_insts(block).into_iter().zip(lookups) {
+            let Some(lookup) = lookup else {
+                func.layout.append_inst(block, inst);
+                continue;
+            };
+            let mut b = Builder::at_end(func, block);
             b.set_loc(b.func.locs[inst]);
             let found = lookup.emit(&mut b, inst);
             replacements.set(func.dfg.result(inst), found);
-            func.layout.remove_inst(inst);
         }
     }
     replacements.apply(func);

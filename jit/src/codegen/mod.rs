@@ -11,6 +11,7 @@
 //!   that the code calls ([`host`]), executable memory ([`code_memory`]), where code is ([`code_map`]), and listings
 //!   ([`listing`]);
 //! - [`symbols`] tells profilers and debuggers the names and lines of functions, on request;
+//! - [`process_lock`] has the locks of what the whole process shares, for threads that fork;
 //! - [`data`] owns the program-scope variables.
 //!
 //! Deliberately not here: OpenCL (nothing of it is left after `spmd`), optimizations beyond single instructions, and threads.

@@ -8,8 +8,9 @@
 //! | checks | `check` | stage *canonical*, with checks of the kernel's accesses, if the options ask for them |
 //! | images | `builtins::image` | image accesses expanded for certain formats and samplers |
 //! | spmd | `spmd` | stage *looped*, memory requirements, and a line of the build log on request |
-//! | clean | `passes` | stage *looped*, cleaned up |
+//! | clean | `passes`, `codegen::constant_tables` | stage *looped*, cleaned up |
 //! | legalize | `codegen::legalize` | stage *legal* for the backend's capabilities |
+//! | demote | `codegen::demote` | stage *legal*, with values of large functions in stack slots |
 //! | emit | the backend | entries |
 //!
 //! [`module`] runs the stages that concern a whole module, [`kernel`] those of one kernel. [`launches`] decides which launches

@@ -17,8 +17,11 @@ pub(super) fn insts(module: &Module) -> usize {
     insts.sum()
 }
 
-/// Applies `work` to one item for each of some kernels with so many instructions in all. The results are in order, and the
-/// first error in order is the result.
+/// Applies `work` to the items, one for each of some kernels that have `insts` instructions together. The results have the order
+/// of the items.
+///
+/// # Errors
+/// The first one in the order of the items; [`BuildError::Internal`] when [`Options::parallel`] left out some work.
 pub(super) fn map<T: Send, R: Send>(
     items: Vec<T>,
     insts: usize,

@@ -1,5 +1,5 @@
-//! Calls into the host: library functions lane by lane, block copies and fills, and `printf` and the clock through the runtime's
-//! callbacks.
+//! Calls: library functions lane by lane; `printf`, requests, the clock and checks through the runtime's callbacks; and the
+//! functions that kernels call.
 
 use std::mem::offset_of;
 
@@ -27,33 +27,25 @@ impl Translator<'_> {
                 self.set(inst, value);
             }
             CallOp::Printf => {
-                let context = self.context();
-                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
-                let function = self.load_host(callbacks, offset_of!(Callbacks, printf));
-                let operands = [context, args[0], args[1], args[2], args[3]];
+                let function = self.callback(offset_of!(Callbacks, printf));
+                let operands = [self.context(), args[0], args[1], args[2], args[3]];
                 let value = self.call(function, &operands, Some(types::I32));
                 self.set(inst, value);
             }
             CallOp::Request => {
-                let context = self.context();
-                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
-                let function = self.load_host(callbacks, offset_of!(Callbacks, request));
-                let operands = [context, args[0], args[1], args[2]];
+                let function = self.callback(offset_of!(Callbacks, request));
+                let operands = [self.context(), args[0], args[1], args[2]];
                 let value = self.call(function, &operands, Some(types::I64));
                 self.set(inst, value);
             }
             CallOp::Clock => {
-                let context = self.context();
-                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
-                let function = self.load_host(callbacks, offset_of!(Callbacks, clock));
+                let function = self.callback(offset_of!(Callbacks, clock));
                 let value = self.call(function, &[], Some(types::I64));
                 self.set(inst, value);
             }
             CallOp::Check => {
-                let context = self.context();
-                let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
-                let function = self.load_host(callbacks, offset_of!(Callbacks, check));
-                let operands = [context, args[0], args[1], args[2], args[3]];
+                let function = self.callback(offset_of!(Callbacks, check));
+                let operands = [self.context(), args[0], args[1], args[2], args[3]];
                 let value = self.call(function, &operands, Some(types::I32));
                 self.set(inst, value);
             }
@@ -91,12 +83,16 @@ impl Translator<'_> {
             let value = self.pos.ins().iconst(types::I64, i64::from_le_bytes(bytes));
             self.pos.ins().stack_store(types::I64, value, slot, i as i32 * 8);
         }
-        let context = self.context();
-        let callbacks = self.load_host(context, offset_of!(WgContext, callbacks));
-        let function = self.load_host(callbacks, offset_of!(Callbacks, fault));
+        let function = self.callback(offset_of!(Callbacks, fault));
         let message = self.pos.ins().stack_addr(types::I64, slot, 0);
         let length = self.pos.ins().iconst(types::I64, text.len() as i64);
-        self.call(function, &[context, message, length], None);
+        self.call(function, &[self.context(), message, length], None);
+    }
+
+    /// The callback at an offset of [`Callbacks`].
+    fn callback(&mut self, offset: usize) -> ir::Value {
+        let callbacks = self.load_host(self.context(), offset_of!(WgContext, callbacks));
+        self.load_host(callbacks, offset)
     }
 
     /// The launch context, which is the entry's first parameter.

@@ -178,8 +178,8 @@ fn access_type(ty: Type) -> ir::Type {
 }
 
 fn flags(mem: MemInfo, access: ir::Type, host: bool) -> ir::MemFlagsData {
-    // A fault is the application's: the process gets its signal and nothing here handles it. Cranelift does not remove accesses
-    // that may trap.
+    // A fault ends the launch, and nothing here handles it; so most accesses may move or go as if they could not trap. Cranelift
+    // does not remove those that may.
     let mut flags = ir::MemFlagsData::new();
     if !mem.volatile {
         flags = flags.with_notrap();

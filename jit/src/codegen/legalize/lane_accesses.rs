@@ -285,20 +285,12 @@ impl Legalizer<'_> {
             let lanes = self.gather_natively(inst, ty, data.args[0], &mask, mem);
             return self.set(inst, lanes);
         }
-        if self.caps.scattered.gathers && self.gathers_words(ty, mem) {
+        // Processors do not forward stores of elements to loads of the words that contain them.
+        let recently_stored = pointers.ty.elem.space() == Some(Space::Private);
+        if self.gathers_words(ty, mem) && (self.caps.scattered.gathers || !recently_stored) {
             let lanes = self.gather_within_words(ty, data.args[0], &mask);
             let lanes = self.masked_or_other(&mask, lanes, inst);
             return self.set(inst, lanes);
-        }
-        let narrow = carrier(ty.elem).is_int() && ty.elem.bytes() < 4 && mem.align >= ty.elem.bytes() && !mem.volatile;
-        // Processors do not forward stores of elements to loads of the words that contain them.
-        let recently_stored = pointers.ty.elem.space() == Some(Space::Private);
-        if narrow
-            && !recently_stored
-            && self.accesses_natively(Opcode::Gather, ty.with_elem(Elem::I32))
-            && self.caps.part_lanes(pointers.ty) > 1
-        {
-            return self.gather_from_words(inst, ty, data.args[0], &mask, mem);
         }
         if self.constant_of_splat(&mask) == Some(1) {
             let addresses = self.lanes_here(data.args[0]);

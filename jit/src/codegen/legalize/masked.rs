@@ -169,39 +169,6 @@ impl Legalizer<'_> {
         SplitValue { ty, ..elements }
     }
 
-    /// A gather of bytes or 16-bit elements from the aligned words that contain them. Such a word is in one page with the
-    /// element, so it can be read.
-    pub(super) fn gather_from_words(&mut self, inst: Inst, ty: Type, pointers: Value, mask: &SplitValue, mem: MemInfo) {
-        let words = ty.with_elem(Elem::I32);
-        let addresses = self.address_parts(pointers, words);
-        let chunk = addresses.chunk;
-        let mask_parts = self.mask_parts(mask, chunk);
-        let part = self.part_type(Elem::I32, chunk);
-        let bits = Type::vector(Elem::I64, chunk);
-        let mem = MemInfo { align: 4, ..mem };
-        let parts = (0..mask_parts.parts.len())
-            .map(|i| {
-                let mut at = self.at();
-                let address = at.cast(Opcode::PtrToInt, addresses.parts[i], bits);
-                let aligned = at.iconst(bits, !3);
-                let aligned = at.int2(Opcode::And, address, aligned);
-                let pointers = at.cast(Opcode::IntToPtr, aligned, at.ty(addresses.parts[i]));
-                let nothing = at.iconst(part, 0);
-                let word = at.value(Opcode::Gather, &[pointers, mask_parts.parts[i], nothing], Imm::Mem(mem), part);
-                let low = at.int_resize(address, Elem::I32, false);
-                let (three, within) = (at.iconst(part, 3), at.iconst(part, 24));
-                let shift = at.int2(Opcode::Shl, low, three);
-                let shift = at.int2(Opcode::And, shift, within);
-                at.int2(Opcode::Lshr, word, shift)
-            })
-            .collect();
-        let split = SplitValue { ty: words, chunk, parts };
-        let split = self.regroup(&split, self.caps.part_lanes(words));
-        let elements = self.truncate(&split, carrier(ty.elem)).viewed_as(ty.elem);
-        let elements = self.masked_or_other(mask, elements, inst);
-        self.set(inst, elements);
-    }
-
     pub(super) fn scatter_natively(&mut self, pointers: Value, value: &SplitValue, mask: &SplitValue, mem: MemInfo) {
         let addresses = self.address_parts(pointers, value.ty);
         let value = self.regroup(value, addresses.chunk);

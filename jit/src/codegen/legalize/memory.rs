@@ -387,16 +387,9 @@ impl Legalizer<'_> {
     }
 
     /// Whether `size` bytes from a pointer are within an arena.
-    pub(super) fn lies_within(&mut self, pointer: Value, size: u64, (base, bytes): ArenaFields) -> Value {
-        let context = self.context();
-        let mem = MemInfo::invariant(8);
+    pub(super) fn lies_within(&mut self, pointer: Value, size: u64, arena: ArenaFields) -> Value {
+        let (offset, bytes) = self.offset_in(pointer, arena);
         let mut at = self.at();
-        let base = at.addr(context, None, 1, base as i64);
-        let base = at.load(Type::I64, base, mem);
-        let bytes = at.addr(context, None, 1, bytes as i64);
-        let bytes = at.load(Type::I64, bytes, mem);
-        let address = at.cast(Opcode::PtrToInt, pointer, Type::I64);
-        let offset = at.int2(Opcode::Isub, address, base);
         // The first offset where the value does not fit any more; none fits if the arena is too small.
         let rest = at.iconst(Type::I64, size as i64 - 1);
         let least = at.int2(Opcode::Umax, bytes, rest);
@@ -404,7 +397,15 @@ impl Legalizer<'_> {
         at.icmp(IntCond::Ult, offset, end)
     }
 
-    fn in_range(&mut self, pointer: Value, (base, bytes): ArenaFields) -> Value {
+    /// Whether a pointer points into an arena.
+    fn in_range(&mut self, pointer: Value, arena: ArenaFields) -> Value {
+        let (offset, bytes) = self.offset_in(pointer, arena);
+        self.at().icmp(IntCond::Ult, offset, bytes)
+    }
+
+    /// The offset of a pointer from the start of an arena, and the arena's size. Of pointers to lower addresses, the offset wraps
+    /// around and is larger than any size.
+    fn offset_in(&mut self, pointer: Value, (base, bytes): ArenaFields) -> (Value, Value) {
         let context = self.context();
         let mem = MemInfo::invariant(8);
         let mut at = self.at();
@@ -413,8 +414,7 @@ impl Legalizer<'_> {
         let bytes = at.addr(context, None, 1, bytes as i64);
         let bytes = at.load(Type::I64, bytes, mem);
         let address = at.cast(Opcode::PtrToInt, pointer, Type::I64);
-        let offset = at.int2(Opcode::Isub, address, base);
-        at.icmp(IntCond::Ult, offset, bytes)
+        (at.int2(Opcode::Isub, address, base), bytes)
     }
 
     /// Stores values to the stack, each at a multiple of 8 bytes. Returns the base address and the offsets.

@@ -17,9 +17,11 @@
 //! [`PrintfArg`]: clift_include::abi::PrintfArg
 //!
 //! The ops are split by class. This file has the driver and the parts. [`arith`] has lane-wise ops, [`vector`] expansions of
-//! integer ops on vectors, [`divide`] divisions, [`float`] expansions for `f16` and for rounding modes. [`lanes`] has movement
-//! between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`] masked and scattered accesses that the backend
-//! supports, [`lane_accesses`] those that it does not, [`atomic`] atomics. [`control`] has control flow and calls.
+//! integer ops on vectors, [`divide`] divisions by constants, [`divide_floats`] those through floats, [`float`] expansions for
+//! `f16` and for rounding modes. [`lanes`] has movement between lanes, [`shuffle`] shuffles. [`memory`] has accesses, [`masked`]
+//! masked and scattered accesses that the backend supports, [`address_vectors`] the vectors of their addresses, [`lane_accesses`]
+//! accesses that the backend does not support, [`forwarding`] scattered ones to private variables, [`atomic`] atomics.
+//! [`control`] has control flow and calls.
 //!
 //! Deliberately not here: which instructions a backend has (its [`VectorCaps`]) and general optimizations.
 

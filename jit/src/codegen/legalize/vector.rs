@@ -170,7 +170,6 @@ impl Legalizer<'_> {
         self.op2(Opcode::Imul, &a, &b)
     }
 
-    /// A vector as bytes, if its lanes can be viewed as such.
     /// Bytes shifted by a constant, as `words` of 16 bits without what comes from the neighbouring byte.
     fn shifted_bytes(&mut self, op: Opcode, a: &SplitValue, count: u64, words: Type) -> SplitValue {
         let kept = if op == Opcode::Shl { 0xff << count & 0xff } else { 0xff >> count };
@@ -187,6 +186,7 @@ impl Legalizer<'_> {
         self.op2_bits(Opcode::Isub, &flipped, sign)
     }
 
+    /// A vector as bytes, if its lanes can be viewed as such.
     fn byte_view(&mut self, a: &SplitValue) -> Option<SplitValue> {
         let ty = Type::new(Elem::I8, a.ty.bytes())?;
         Some(self.bitcast(a, ty))

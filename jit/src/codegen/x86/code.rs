@@ -241,7 +241,7 @@ impl MachInst {
         Some(MachInst { kind: InstKind::Row(plain), operands, clobbers: self.clobbers, loc: self.loc })
     }
 
-    /// Whether an instruction has no effect besides defining vectors or masks.
+    /// Whether an instruction has no effect besides defining registers.
     fn is_pure(&self) -> bool {
         match self.kind {
             // Scatters also define a register: the rest of their mask.

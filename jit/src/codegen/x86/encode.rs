@@ -271,6 +271,28 @@ impl InstEncoding {
 
     /// Appends the bytes of the instruction. Returns the displacement to be patched, if there is one.
     pub(super) fn write(&self, code: &mut Vec<u8>) -> Option<Fixup> {
+        self.write_prefixes(code);
+        let (opcode, immediate) = self.shortest_immediate();
+        if let (RmOperand::Register(number), Some((value, 4)), SHORT_MOVE) = (self.rm, immediate, opcode) {
+            code.push(SHORT_MOVE | number & 7);
+            code.extend((value as i32).to_le_bytes());
+            return None;
+        }
+        code.push(opcode);
+        // A fourth register takes the place of an immediate.
+        let fourth = self.row.format == InstFormat::VexBlend;
+        let fixup = self.write_operands(code, immediate.map_or(u8::from(fourth), |(_, bytes)| bytes));
+        if fourth {
+            code.push(self.mask.unwrap_or(0) << 4);
+        }
+        if let Some((value, bytes)) = immediate {
+            code.extend(&value.to_le_bytes()[..usize::from(bytes)]);
+        }
+        fixup
+    }
+
+    /// Appends everything before the opcode.
+    fn write_prefixes(&self, code: &mut Vec<u8>) {
         let row = self.row;
         let (x, b) = self.extensions();
         let inverted = |bit: bool, shift: u8| u8::from(!bit) << shift;
@@ -363,20 +385,16 @@ impl InstEncoding {
                 );
             }
         }
-        let (opcode, immediate) = self.shortest_immediate();
-        if let (RmOperand::Register(number), Some((value, 4)), SHORT_MOVE) = (self.rm, immediate, opcode) {
-            code.push(SHORT_MOVE | number & 7);
-            code.extend((value as i32).to_le_bytes());
-            return None;
-        }
-        code.push(opcode);
+    }
+
+    /// Appends the register field, and the register or memory operand with its displacement, which `trailing` bytes follow.
+    fn write_operands(&self, code: &mut Vec<u8>, trailing: u8) -> Option<Fixup> {
         let reg = (self.reg & 7) << 3;
         let mut fixup = None;
         match self.rm {
             RmOperand::Register(number) => code.push(0xc0 | reg | number & 7),
             RmOperand::Code(target) => {
                 code.push(reg | BASE_POINTER);
-                let trailing = immediate.map_or(u8::from(row.format == InstFormat::VexBlend), |(_, bytes)| bytes);
                 fixup = Some(Fixup { at: code.len() as u32, trailing, target });
                 code.extend([0; 4]);
             }
@@ -395,7 +413,7 @@ impl InstEncoding {
             }
             RmOperand::Memory(base, index, disp) => {
                 // EVEX multiplies short displacements by a size that depends on the instruction; only zero is always right.
-                let short = i8::try_from(disp).ok().filter(|&short| short == 0 || !row.is_evex());
+                let short = i8::try_from(disp).ok().filter(|&short| short == 0 || !self.row.is_evex());
                 let form = match short {
                     Some(0) if base & 7 != BASE_POINTER => 0,
                     Some(_) => 0x40,
@@ -415,12 +433,6 @@ impl InstEncoding {
                     None => code.extend(disp.to_le_bytes()),
                 }
             }
-        }
-        if row.format == InstFormat::VexBlend {
-            code.push(self.mask.unwrap_or(0) << 4);
-        }
-        if let Some((value, bytes)) = immediate {
-            code.extend(&value.to_le_bytes()[..usize::from(bytes)]);
         }
         fixup
     }

@@ -6,7 +6,7 @@
 //! | capabilities | `caps` | ops that the legalizer leaves unchanged |
 //! | selection | `select` | instructions (`code`) over virtual registers; they are rows of the `table` |
 //! | live ranges | `liveness`, `loop_values` | copies for loops whose values fit the registers |
-//! | allocation | `allocator` | physical registers, and moves between instructions |
+//! | allocation | `allocator`, `redundant_moves` | physical registers, and moves between instructions |
 //! | emission | `emit`, `encode` | bytes, followed by the constants (`pool`) |
 //! | layout | `layout` | short jumps, and loops in few lines of the instruction cache |
 //!

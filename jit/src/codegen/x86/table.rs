@@ -400,6 +400,7 @@ rows! {
     both  VPUNPCKLQDQ "vpunpcklqdq" P66 M0F 1 0x6c;
     both  VPUNPCKHQDQ "vpunpckhqdq" P66 M0F 1 0x6d;
     both  VUNPCKLPD "vunpcklpd" P66 M0F 1 0x14;
+    both_x VMOVHPD  "vmovhpd"  P66  M0F  1 0x16;
     evex  VPMOVM2B "vpmovm2b" F3   M0F38 0 0x28;
     evex  VPMOVM2W "vpmovm2w" F3   M0F38 1 0x28;
     evex  VPMOVM2D "vpmovm2d" F3   M0F38 0 0x38;

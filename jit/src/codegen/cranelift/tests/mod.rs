@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "generated code is called")]
 
+mod bounds;
 mod demotion;
 mod listing;
 mod outline;

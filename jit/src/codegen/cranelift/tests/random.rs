@@ -11,8 +11,8 @@ use clift_kir::interp::{
 };
 use clift_kir::verify::LOOPED_PARAMS;
 use clift_kir::{
-    AtomicInfo, AtomicOp, BlockCall, Convert, Elem, FloatCond, Function, Imm, IntCond, MemInfo, MemOrder, MemScope,
-    Module, Opcode, Rounding, Space, Type, Value,
+    AtomicInfo, AtomicOp, BlockCall, Convert, Elem, FloatCond, FpFlags, Function, Imm, IntCond, MemInfo, MemOrder,
+    MemScope, Module, Opcode, Rounding, Space, Type, Value,
 };
 
 use super::{KernelBuilder, compile, compile_elsewhere, context};
@@ -596,6 +596,54 @@ fn agree(what: &str, func: &Function, input: &[u8]) {
 fn random_programs() {
     for seed in seeds(60) {
         check(seed);
+    }
+}
+
+/// Tables of jumps for selectors of all widths, also where the sign bit of the selector changes.
+#[test]
+fn dense_switches() {
+    for elem in [Elem::I8, Elem::I16, Elem::I32, Elem::I64] {
+        for first in [0, 3, elem.mask() / 2 - 2, elem.mask() / 2 + 70, elem.mask() - 9] {
+            let mut kernel = KernelBuilder::new("switch");
+            let output = kernel.pointer(1);
+            let ty = Type::scalar(elem);
+            kernel.repeat(20, |kernel, index| {
+                let join = kernel.func.append_block();
+                let chosen = kernel.func.dfg.append_param(join, Type::I32);
+                let mut b = kernel.at();
+                let number = b.int_resize(index, elem, false);
+                let least = b.iconst(ty, first.wrapping_sub(5) as i64);
+                let selector = b.int2(Opcode::Iadd, number, least);
+                let mut call = |number| BlockCall::new(join, &[b.iconst(Type::I32, number)]);
+                // One number is missing.
+                let cases = (0..8).filter(|&case| case != 5).map(|case| (first + case, call(100 + case as i64)));
+                let (cases, default) = (cases.collect(), call(7));
+                b.switch(selector, cases, default);
+                kernel.block = join;
+                let mut b = kernel.at();
+                let address = b.addr(output, Some(index), 4, 0);
+                b.store(address, chosen, MemInfo::aligned(4));
+            });
+            agree(&format!("switch of {elem} from {first}"), &kernel.finish(), &[0; IN_BYTES as usize]);
+        }
+    }
+}
+
+/// Estimates of halves, which no expansion of a built-in function asks for, are divisions and roots.
+#[test]
+fn estimates_of_halves() {
+    for lanes in [1, 4, 32] {
+        let mut kernel = KernelBuilder::new("halves");
+        let output = kernel.pointer(1);
+        let ty = Type::vector(Elem::F16, lanes);
+        let mut b = kernel.at();
+        let (six, four) = (b.fconst(ty, 6.0), b.fconst(ty, 4.0));
+        let flags = Imm::Fp(FpFlags::ESTIMATE);
+        let quotient = b.value(Opcode::Fdiv, &[six, four], flags.clone(), ty);
+        let root = b.value(Opcode::Sqrt, &[four], flags, ty);
+        let sum = b.float2(Opcode::Fadd, quotient, root);
+        b.store(output, sum, MemInfo::aligned(1));
+        agree(&format!("{lanes} halves"), &kernel.finish(), &[0; IN_BYTES as usize]);
     }
 }
 

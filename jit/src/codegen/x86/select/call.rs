@@ -1,5 +1,5 @@
-//! Calls into the host: library functions lane by lane, block copies and fills, and `printf` and the clock through the runtime's
-//! callbacks.
+//! Calls: library functions lane by lane; `printf`, requests, the clock and checks through the runtime's callbacks; and the
+//! functions that kernels call.
 
 use std::mem::offset_of;
 
@@ -41,28 +41,13 @@ impl Selector<'_> {
                 let result = self.call(callee, &operands, class(self.result_type(inst)) == ZMM);
                 self.set(inst, result);
             }
-            CallOp::Printf | CallOp::Request => {
-                let is_printf = op == CallOp::Printf;
-                let offset = if is_printf { offset_of!(Callbacks, printf) } else { offset_of!(Callbacks, request) };
-                let context = self.context();
-                let callee = self.callback(context, offset);
-                let mut operands = vec![context];
-                operands.extend(&args);
-                let result = self.call(callee, &operands, false);
-                self.set(inst, result);
-            }
+            CallOp::Printf => self.call_back(inst, offset_of!(Callbacks, printf), &args),
+            CallOp::Request => self.call_back(inst, offset_of!(Callbacks, request), &args),
+            CallOp::Check => self.call_back(inst, offset_of!(Callbacks, check), &args),
             CallOp::Clock => {
                 let context = self.context();
                 let callee = self.callback(context, offset_of!(Callbacks, clock));
                 let result = self.call(callee, &[], false);
-                self.set(inst, result);
-            }
-            CallOp::Check => {
-                let context = self.context();
-                let callee = self.callback(context, offset_of!(Callbacks, check));
-                let mut operands = vec![context];
-                operands.extend(&args);
-                let result = self.call(callee, &operands, false);
                 self.set(inst, result);
             }
             CallOp::Call => {
@@ -82,6 +67,15 @@ impl Selector<'_> {
             Some(context) => self.get(context),
             None => unreachable!("broken invariant: function without a context"),
         }
+    }
+
+    /// Calls the callback at an offset of [`Callbacks`], with the launch context and other arguments.
+    fn call_back(&mut self, inst: Inst, offset: usize, args: &[VReg]) {
+        let context = self.context();
+        let callee = self.callback(context, offset);
+        let operands: Vec<VReg> = std::iter::once(context).chain(args.iter().copied()).collect();
+        let result = self.call(callee, &operands, false);
+        self.set(inst, result);
     }
 
     fn callback(&mut self, context: VReg, offset: usize) -> VReg {

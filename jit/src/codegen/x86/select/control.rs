@@ -212,7 +212,8 @@ impl Selector<'_> {
         let index = match first {
             0 => self.g1(t::MOV, size(ty), RegMem::Register(selector)),
             first => {
-                let base = self.number(first as i64, ty.elem.bits());
+                // The selector is zero-extended; so is the base.
+                let base = self.number(first as i64, ty.elem.bits().max(32));
                 self.g2(t::SUB, size(ty), selector, RegMem::Register(base))
             }
         };

@@ -23,9 +23,10 @@ const RECIPROCAL: FloatRowsWithoutHalves = [t::VRCP14PS, t::VRCP14PD, t::VRCP14S
 const RECIPROCAL_ROOT: FloatRowsWithoutHalves = [t::VRSQRT14PS, t::VRSQRT14PD, t::VRSQRT14SS, t::VRSQRT14SD];
 
 impl Selector<'_> {
-    /// Whether the operation's flags permit an estimate.
+    /// Whether the operation's flags permit an estimate, and there are rows for its type: halves are not estimated.
     pub(super) fn may_estimate(&self, inst: Inst) -> bool {
         self.level != Level::Avx2
+            && self.arg_type(inst, 0).elem != Elem::F16
             && matches!(self.legal.dfg.inst(inst).imm, Imm::Fp(flags) if flags.contains(FpFlags::ESTIMATE))
     }
 

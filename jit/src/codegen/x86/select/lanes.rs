@@ -46,16 +46,18 @@ fn splat_row(bytes: u32) -> InstRow {
     }
 }
 
-/// The instruction that inserts a scalar, from a general register if `from_integer`, into a lane of at most 128 bits: its row,
-/// the size of its operand, and its immediate. `None` if none does.
-fn insertion(bytes: u32, from_integer: bool, lane: u32) -> Option<(InstRow, OperandSize, Option<i64>)> {
+/// The instruction that inserts an integer or a float, from a register or from memory, into a lane of at most 128 bits: its row,
+/// the size of its operand, and its immediate. `None` if none does. From memory it reads no more than the scalar.
+fn insertion(bytes: u32, is_integer: bool, in_memory: bool, lane: u32) -> Option<(InstRow, OperandSize, Option<i64>)> {
     let place = i64::from(lane);
-    match (bytes, from_integer) {
+    match (bytes, is_integer) {
         (1, true) => Some((t::VPINSRB, OperandSize::S32, Some(place))),
         (2, true) => Some((t::VPINSRW, OperandSize::S32, Some(place))),
         (4, true) => Some((t::VPINSRD, OperandSize::S32, Some(place))),
         (_, true) => Some((t::VPINSRD, OperandSize::S64, Some(place))),
         (4, false) => Some((t::VINSERTPS, OperandSize::X, Some(place << 4))),
+        // `VUNPCKLPD` would read 16 bytes.
+        (8, false) if lane == 1 && in_memory => Some((t::VMOVHPD, OperandSize::X, None)),
         (8, false) if lane == 1 => Some((t::VUNPCKLPD, OperandSize::X, None)),
         (_, false) => None,
     }
@@ -489,7 +491,7 @@ impl Selector<'_> {
         }
         let bytes = ty.elem.bytes();
         if size(ty) == OperandSize::X
-            && let Some((row, operand_size, immediate)) = insertion(bytes, element.class() != ZMM, lane)
+            && let Some((row, operand_size, immediate)) = insertion(bytes, element.class() != ZMM, false, lane)
         {
             let more = ExtraOperands {
                 second: Some(a),
@@ -559,7 +561,8 @@ impl Selector<'_> {
         };
         for (place, lane) in lanes.enumerate().skip(1) {
             let part = element(self, lane);
-            let Some((row, size, immediate)) = insertion(bytes, in_integers, place as u32) else {
+            let in_memory = matches!(part, RegMem::Memory(_));
+            let Some((row, size, immediate)) = insertion(bytes, in_integers, in_memory, place as u32) else {
                 unreachable!("broken invariant: a lane other than the first has an insertion")
             };
             let more = ExtraOperands {

@@ -2,7 +2,8 @@
 //!
 //! One [`Selector`] per function visits the blocks in order. The ops are split by class into files, each with an exhaustive match
 //! over its own ops. `scan.rs` has analyses of the whole function, `build.rs` constructs instructions, `values.rs` has constants
-//! and registers.
+//! and registers. Instructions that do the work of several ops are in `loads.rs`, `masks.rs`, `ternary.rs` and `products.rs`;
+//! `estimate.rs` has divisions that become several instructions.
 //!
 //! - Integers, Booleans (0 or 1) and addresses are in scalar registers. Only the low bits of those of 8 and 16 bits are defined;
 //!   an instruction that depends on more extends its operand first.
