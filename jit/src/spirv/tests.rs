@@ -381,6 +381,28 @@ fn kernels_of_one_name_do_not_link() {
     assert_eq!(result.unwrap_err(), BuildError::Link("kernel `k` is defined more than once".to_owned()));
 }
 
+/// Functions get different names, also where a module has names of the form of those that are made.
+#[test]
+fn functions_of_one_name() {
+    let mut insts = preamble();
+    insts[3] = op(Op::EntryPoint, &[[6, 9].to_vec(), text(b"f.2")].concat());
+    insts.extend([
+        op(Op::Name, &[[11].to_vec(), text(b"f")].concat()),
+        op(Op::Name, &[[12].to_vec(), text(b"f")].concat()),
+    ]);
+    insts.extend([op(Op::TypeVoid, &[1]), op(Op::TypeFunction, &[4, 1])]);
+    for (function, callees) in [(9, &[11, 12][..]), (11, &[]), (12, &[])] {
+        insts.extend([op(Op::Function, &[1, function, 0, 4]), op(Op::Label, &[function + 10])]);
+        insts.extend(callees.iter().map(|&callee| op(Op::FunctionCall, &[1, callee + 20, callee])));
+        insts.extend([op(Op::Return, &[]), op(Op::FunctionEnd, &[])]);
+    }
+    let words = module(&insts);
+    let imported = import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
+    let mut names: Vec<&str> = imported.module.funcs.values().map(|func| func.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["f", "f.2", "f.3"]);
+}
+
 #[test]
 fn errors_name_the_module() {
     let (good, bad) = (module(&preamble()[..3]), kernel(&[op(Op::IAdd, &[2, 11, 5, 6]), op(Op::Return, &[])]));
