@@ -43,7 +43,7 @@ pub enum ImmKind {
 }
 
 impl ImmKind {
-    /// Whether `imm` is of this kind. No promises about wrapping are no immediate.
+    /// Whether `imm` is of this kind. Without promises about wrapping there is no immediate.
     pub fn matches(self, imm: &Imm) -> bool {
         self == ImmKind::of(imm) || self == ImmKind::Wrap && *imm == Imm::None
     }

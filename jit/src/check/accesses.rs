@@ -12,7 +12,8 @@ pub(super) enum Bytes {
     Value(Value),
 }
 
-/// The pointers through which an instruction accesses memory. Vector accesses are none: they arise after the checks.
+/// The pointers through which an instruction accesses memory. Masked and vector accesses do not count:
+/// they arise after the checks.
 pub(super) fn pointers(func: &Function, inst: Inst) -> SmallVec<[(SiteKind, Value, Bytes); 2]> {
     let data = func.dfg.inst(inst);
     let args = &data.args;

@@ -22,6 +22,8 @@ use super::{Changed, dce};
 
 /// The most accesses that are combined into one.
 const MAX_PARTS: usize = 8;
+/// How deep below a value its parts may be: `x = x << 8 | p[i]` is two levels for each of them, and some conversions.
+const MAX_DEPTH: u32 = 24;
 
 /// Combines the accesses of each block.
 pub(super) fn run(func: &mut Function) -> Changed {
@@ -187,7 +189,7 @@ impl Plan {
             }
             let result = func.dfg.result(inst);
             let mut parts = Parts::new();
-            if !collect(func, uses, loads, result, 0, true, &mut parts)
+            if !collect(func, uses, loads, result, 0, 0, &mut parts)
                 || parts.iter().any(|(_, access)| taken.contains(&access.position))
             {
                 continue;
@@ -214,7 +216,7 @@ impl Plan {
             .collect();
         let Some(mut stores) = stores else { return };
         let mut places: Vec<(i64, i64)> =
-            run.iter().map(|(_, access)| (access.disp, access.disp + i64::from(access.bytes))).collect();
+            run.iter().map(|(_, access)| (access.disp, access.disp.saturating_add(access.bytes.into()))).collect();
         places.sort_unstable();
         if places.windows(2).any(|pair| pair[1].0 < pair[0].1) {
             // Bytes that are stored twice.
@@ -310,18 +312,20 @@ fn joins(op: Opcode) -> bool {
     matches!(op, Opcode::Or | Opcode::Xor | Opcode::Iadd)
 }
 
-/// Collects the loads that a value is made of. Returns false if it is made of anything else.
+/// Collects the loads that a value is made of. Returns false if it is made of anything else, or too deep
+/// below it.
 fn collect(
     func: &Function,
     uses: &UseCounts,
     loads: &FxHashMap<Value, Access>,
     value: Value,
     shift: u32,
-    is_root: bool,
+    depth: u32,
     parts: &mut Parts,
 ) -> bool {
     let ty = func.dfg.ty(value);
-    if ty.is_vector() || !ty.is_int() || (!is_root && uses.get(value) != 1) {
+    let is_part = depth > 0;
+    if ty.is_vector() || !ty.is_int() || depth > MAX_DEPTH || (is_part && uses.get(value) != 1) {
         return false;
     }
     if let Some(&access) = loads.get(&value) {
@@ -330,7 +334,7 @@ fn collect(
     }
     let Some(def) = func.dfg.def_inst(value) else { return false };
     let data = func.dfg.inst(def);
-    let mut operand = |value, shift| collect(func, uses, loads, value, shift, false, parts);
+    let mut operand = |value, shift| collect(func, uses, loads, value, shift, depth + 1, parts);
     if joins(data.op) {
         return operand(data.args[0], shift) && operand(data.args[1], shift);
     }
@@ -344,7 +348,7 @@ fn collect(
     let before = parts.len();
     let Some(count) = count.filter(|&count| count < ty.elem.bits()) else { return false };
     // No bit may be shifted out.
-    collect(func, uses, loads, data.args[0], shift + count, false, parts)
+    collect(func, uses, loads, data.args[0], shift + count, depth + 1, parts)
         && parts[before..].iter().all(|(at, access)| at - shift + 8 * access.bytes <= ty.elem.bits())
 }
 

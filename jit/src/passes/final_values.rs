@@ -131,7 +131,7 @@ fn step(func: &Function, param: Value, next: Value) -> Option<i64> {
     let data = func.dfg.inst(func.dfg.def_inst(next)?);
     let step = match (data.op, data.args.as_slice()) {
         (Opcode::Iadd, &[from, by]) if from == param => signed(func, by)?,
-        (Opcode::Isub, &[from, by]) if from == param => -signed(func, by)?,
+        (Opcode::Isub, &[from, by]) if from == param => signed(func, by)?.checked_neg()?,
         _ => return None,
     };
     let counts = !func.dfg.ty(param).is_vector() && func.dfg.ty(param).elem.is_int();

@@ -145,20 +145,36 @@ fn decided_before(func: &Function, cfg: &Cfg, block: Block) -> Option<(Value, bo
     (calls[0].block != calls[1].block).then(|| (data.args[0], calls[0].block == block))
 }
 
+/// The most terms of a condition that are looked at.
+const MAX_TERMS: usize = 64;
+
 /// Reports the integers that equal constants if a condition holds or not, each with its constant.
 fn note_equalities(func: &Function, condition: Value, holds: bool, found: &mut impl FnMut(Value, Value)) {
-    let Some(inst) = func.dfg.def_inst(condition) else { return };
-    let data = func.dfg.inst(inst);
-    let equality = if holds { IntCond::Eq } else { IntCond::Ne };
-    let joined = if holds { Opcode::And } else { Opcode::Or };
-    if data.op == joined {
-        data.args.iter().for_each(|&part| note_equalities(func, part, holds, found));
-    } else if data.op == Opcode::Not {
-        note_equalities(func, data.args[0], !holds, found);
-    } else if data.op == Opcode::Icmp && data.imm == Imm::IntCond(equality) {
-        let (value, constant) = (data.args[0], data.args[1]);
-        if func.dfg.ty(value).is_int() && func.dfg.as_const(constant).is_some() && func.dfg.as_const(value).is_none() {
-            found(value, constant);
+    // Terms may be shared by many others: each is looked at once.
+    let mut seen: SmallVec<[(Value, bool); 8]> = SmallVec::new();
+    let mut terms: SmallVec<[(Value, bool); 8]> = SmallVec::from_slice(&[(condition, holds)]);
+    while let Some(term) = terms.pop()
+        && seen.len() < MAX_TERMS
+    {
+        if seen.contains(&term) {
+            continue;
+        }
+        seen.push(term);
+        let (condition, holds) = term;
+        let Some(inst) = func.dfg.def_inst(condition) else { continue };
+        let data = func.dfg.inst(inst);
+        let equality = if holds { IntCond::Eq } else { IntCond::Ne };
+        let joined = if holds { Opcode::And } else { Opcode::Or };
+        if data.op == joined {
+            terms.extend(data.args.iter().rev().map(|&part| (part, holds)));
+        } else if data.op == Opcode::Not {
+            terms.push((data.args[0], !holds));
+        } else if data.op == Opcode::Icmp && data.imm == Imm::IntCond(equality) {
+            let (value, constant) = (data.args[0], data.args[1]);
+            let is_constant = |value| func.dfg.as_const(value).is_some();
+            if func.dfg.ty(value).is_int() && is_constant(constant) && !is_constant(value) {
+                found(value, constant);
+            }
         }
     }
 }

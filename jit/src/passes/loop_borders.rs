@@ -590,7 +590,8 @@ impl Before<'_> {
             IntCond::Slt | IntCond::Sgt | IntCond::Sle | IntCond::Sge => return None,
             IntCond::Eq | IntCond::Ult | IntCond::Ule | IntCond::Ugt | IntCond::Uge => return None,
         };
-        if exit.step.abs() != 1 || types[0] != types[1] {
+        // The distance between the ends of a narrow type may not be one of it.
+        if exit.step.abs() != 1 || types[0] != types[1] || types[0].elem.bits() < 32 {
             return None;
         }
         let (from, to) = (self.first(exit.counter), self.first(exit.limit));
@@ -631,8 +632,16 @@ impl Before<'_> {
         if bits == 64 {
             let first = fits(&mut b, first, (signed, bits));
             exact = b.int2(Opcode::And, exact, first);
+            // From such a counter to a limit far from the ends, the distance does not wrap. Where the two have to become equal,
+            // a distance that wraps has been counted as endless.
+            if exit.cond != IntCond::Ne {
+                let limit = self.wide(exit.limit, signed);
+                let mut b = self.builder();
+                let limit = fits(&mut b, limit, (signed, bits));
+                exact = b.int2(Opcode::And, exact, limit);
+            }
         }
-        b.int2(Opcode::And, few, exact)
+        self.builder().int2(Opcode::And, few, exact)
     }
 
     /// Whether a comparison holds in the first and in the last one of `more` iterations after it, and no operand wraps between.

@@ -105,7 +105,7 @@ fn remainder(b: &mut Builder<'_>, (_, x, y): Operands, quotient: Value) -> Value
     let ty = b.ty(x);
     let product = b.int2(Opcode::Imul, quotient, y);
     let rest = b.int2(Opcode::Isub, x, product);
-    if b.func.dfg.as_const(y).is_some() {
+    if b.func.dfg.as_const(y).is_some_and(|divisors| !divisors.to_lanes().contains(&0)) {
         return rest;
     }
     let zero = b.iconst(ty, 0);

@@ -125,9 +125,6 @@ fn thread_empty(func: &mut Function) -> bool {
     let mut changed = false;
     for block in func.layout.blocks().to_vec() {
         let Some(inst) = func.layout.terminator(block) else { continue };
-        if forward[block].is_some() {
-            // its own callers are redirected; it will be unreached
-        }
         let params: Vec<Vec<_>> =
             func.dfg.targets(inst).iter().map(|call| func.dfg.params(call.block).to_vec()).collect();
         for (target, params) in func.dfg.targets_mut(inst).into_iter().zip(params) {

@@ -43,12 +43,35 @@ const MAX_BLOCKS: usize = 4;
 /// Duplicates the path to each switch in a loop.
 pub(super) fn run(func: &mut Function) -> Changed {
     let mut changed = false;
+    // Of all switches up to the next one that changes the function.
+    let mut flow = None;
     for block in func.layout.blocks().to_vec() {
         if switch_of(func, block).is_some_and(|entries| entries >= MIN_CASES) {
-            changed |= duplicate_path(func, block);
+            let known = flow.take().unwrap_or_else(|| ControlFlow::new(func));
+            if duplicate_path(func, &known, block) {
+                changed = true;
+            } else {
+                flow = Some(known);
+            }
         }
     }
     Changed(changed)
+}
+
+/// What is known of the blocks of a function.
+struct ControlFlow {
+    cfg: Cfg,
+    loops: LoopForest,
+    cold: Cold,
+}
+
+impl ControlFlow {
+    fn new(func: &Function) -> ControlFlow {
+        let cfg = Cfg::new(func);
+        let loops = LoopForest::new(&cfg, &DomTree::new(&cfg));
+        let cold = Cold::new(func, &cfg);
+        ControlFlow { cfg, loops, cold }
+    }
 }
 
 /// The number of cases of the switch that ends a block.
@@ -64,8 +87,9 @@ struct DispatchPath {
     edges: Vec<(Inst, usize)>,
 }
 
-fn duplicate_path(func: &mut Function, switch: Block) -> bool {
-    let Some(path) = DispatchPath::find(func, switch) else { return false };
+/// Duplicates the path to a switch, if it can and should be duplicated. Returns whether that changes the function.
+fn duplicate_path(func: &mut Function, flow: &ControlFlow, switch: Block) -> bool {
+    let Some(path) = DispatchPath::find(func, flow, switch) else { return false };
     let entries = switch_of(func, switch).unwrap_or(0);
     // A cheap test first; which instructions will be sunk is not known yet.
     if path.edges.len() * entries > MAX_TABLE_ENTRIES || path.size(func, None) > MAX_COPIED {
@@ -79,7 +103,7 @@ fn duplicate_path(func: &mut Function, switch: Block) -> bool {
     sink(func, switch, &needed);
     rematerialize_constants(func, &path.blocks);
     // Edges from the switch to itself have got blocks of their own.
-    let Some(path) = DispatchPath::find(func, switch) else { return true };
+    let Some(path) = DispatchPath::find(func, &ControlFlow::new(func), switch) else { return true };
     if path.edges.len() * path.size(func, None) <= MAX_COPIED {
         path.copy(func);
     }
@@ -88,22 +112,20 @@ fn duplicate_path(func: &mut Function, switch: Block) -> bool {
 
 impl DispatchPath {
     /// The path back to a switch, if it can and should be duplicated.
-    fn find(func: &Function, switch: Block) -> Option<DispatchPath> {
-        let cfg = Cfg::new(func);
+    fn find(func: &Function, flow: &ControlFlow, switch: Block) -> Option<DispatchPath> {
+        let ControlFlow { cfg, loops, cold } = flow;
         if !cfg.reaches(switch) {
             return None;
         }
-        let dom = DomTree::new(&cfg);
-        let loops = LoopForest::new(&cfg, &dom);
         let id = loops.innermost(switch)?;
-        if Cold::new(func, &cfg).contains(switch) {
+        if cold.contains(switch) {
             return None;
         }
-        let inside: FxHashSet<Block> = loops.get(id).blocks.iter().copied().collect();
         let mut blocks = vec![switch];
         let from = loop {
             let first = blocks[0];
-            let from: Vec<Block> = cfg.preds(first).iter().copied().filter(|block| inside.contains(block)).collect();
+            let from: Vec<Block> =
+                cfg.preds(first).iter().copied().filter(|&block| loops.contains(id, block)).collect();
             match *from {
                 [only] if blocks.len() < MAX_BLOCKS && !blocks.contains(&only) => blocks.insert(0, only),
                 _ => break from,

@@ -393,6 +393,7 @@ impl Counters<'_> {
             data.args.iter().map(|&arg| self.evaluate(func, arg, depth + 1)).collect::<Option<_>>()?;
         evaluate(data, ty, &args.iter().collect::<Vec<_>>())
     }
+
     /// The variable to which an address points, and the offset there.
     fn place(&mut self, func: &Function, address: Value, depth: u32) -> Option<(Global, u64)> {
         let data = func.dfg.inst(func.dfg.def_inst(address)?);

@@ -181,7 +181,6 @@ pub(super) fn expand(
     args: &[Value],
     result: Option<Type>,
 ) -> Result<Val, InstError> {
-    let wrong = || InstError::malformed("the arguments of a built-in function have the wrong types");
     if let BuiltinImport::Image(access) = builtin {
         return image::access(cx, access, ids, result);
     }
@@ -193,64 +192,22 @@ pub(super) fn expand(
         return Ok(Val::one(built_in::call(cx, built_in, args, ty)?.ok_or_else(wrong)?));
     }
     if let BuiltinImport::Barrier(execution) = builtin {
-        let constant = |arg: &Value| {
-            let bits = cx.b.func.dfg.as_splat_bits(*arg);
-            bits.ok_or_else(|| InstError::unsupported("a barrier with flags or a scope that is not constant"))
-        };
-        let flags = args.first().map_or(Err(wrong()), constant)?;
-        let memory = match args.get(1).map(constant).transpose()? {
-            None => execution,
-            Some(number) => {
-                MEMORY_SCOPES.iter().find(|(n, _)| *n == number).map(|(_, scope)| *scope).ok_or_else(wrong)?
-            }
-        };
-        let mut spaces = SpaceSet::empty();
-        for (space, set) in [(Space::Local, SpaceSet::LOCAL), (Space::Global, SpaceSet::GLOBAL)] {
-            let flag = FENCE_FLAGS.iter().find(|(named, _)| *named == space).map_or(0, |(_, flag)| *flag as u64);
-            spaces.set(set, flags & flag != 0);
-        }
-        spaces.set(SpaceSet::IMAGE, flags & IMAGE_FENCE != 0);
-        let id = cx.b.func.fresh_barrier();
-        cx.b.barrier(BarrierInfo { id, execution, memory, spaces });
-        return Ok(Val::Leaves(Leaves::new()));
+        return barrier(cx, execution, args);
     }
     let (Some(&pointer), Some(result)) = (args.first(), result) else { return Err(wrong()) };
     if let BuiltinImport::PackedDot { signed, accumulate } = builtin {
-        let (&[a, b, ref rest @ ..], Type::I32) = (args, result) else { return Err(wrong()) };
-        if rest.len() != usize::from(accumulate) || args.iter().any(|&arg| cx.b.ty(arg) != Type::I32) {
-            return Err(wrong());
-        }
-        let (mut a, mut b) = ((a, signed[0]), (b, signed[1]));
-        if signed == [false, true] {
-            std::mem::swap(&mut a, &mut b);
-        }
-        return Ok(Val::one(arith::dot(cx, a, b, rest.first().copied(), result)?));
+        return Ok(Val::one(dot(cx, signed, accumulate, args, result)?));
     }
     if let BuiltinImport::ImageFormat(part) = builtin {
         let is_image = cx.b.ty(pointer) == Type::ptr(Space::Host) && result == Type::I32;
         return if is_image { Ok(Val::one(image::format_part(cx, pointer, part))) } else { Err(wrong()) };
     }
     if let BuiltinImport::ToFloat { signed, rounding } = builtin {
-        let (value, from) = (pointer, cx.b.ty(pointer));
-        if !result.is_float() || from.lanes() != result.lanes() {
-            return Err(wrong());
-        }
-        let op = match (from.is_float(), signed) {
-            (true, _) => Opcode::FptoFp,
-            (false, true) => Opcode::StoFp,
-            (false, false) => Opcode::UtoFp,
-        };
-        if from == result {
-            return Ok(Val::one(value));
-        }
-        if !from.is_float() && !from.is_int() {
-            return Err(wrong());
-        }
-        return Ok(Val::one(cx.b.convert(op, value, result, Convert { rounding, saturate: false })));
+        return Ok(Val::one(to_float(cx, signed, rounding, pointer, result)?));
     }
     let operands = &args[1..];
     let is_generic = cx.b.ty(pointer) == Type::ptr(Space::Generic);
-    if !cx.b.ty(pointer).is_ptr() || result.is_vector() {
+    if !cx.b.ty(pointer).is_ptr() || cx.b.ty(pointer).is_vector() || result.is_vector() || result.is_bool() {
         return Err(wrong());
     }
     let all_results = |cx: &FuncCx<'_>, count: usize| {
@@ -258,11 +215,13 @@ pub(super) fn expand(
     };
     let info = |op, order| AtomicInfo { op, order, scope: MemScope::Device };
     let value = match builtin {
-        BuiltinImport::Rmw(op) if all_results(cx, 1) => {
+        BuiltinImport::Rmw(op) if all_results(cx, 1) && (result.is_int() || op == AtomicOp::Xchg) => {
             cx.b.atomic_rmw(pointer, operands[0], info(op, MemOrder::Relaxed))
         }
         BuiltinImport::Ordered(op)
-            if all_results(cx, 1) && result.is_float() == matches!(op, AtomicOp::Fmin | AtomicOp::Fmax) =>
+            if all_results(cx, 1)
+                && !result.is_ptr()
+                && result.is_float() == matches!(op, AtomicOp::Fmin | AtomicOp::Fmax) =>
         {
             cx.b.atomic_rmw(pointer, operands[0], info(op, MemOrder::SeqCst))
         }
@@ -304,6 +263,74 @@ pub(super) fn expand(
         | BuiltinImport::GetFence => return Err(wrong()),
     };
     Ok(Val::one(value))
+}
+
+fn wrong() -> InstError {
+    InstError::malformed("the arguments of a built-in function have the wrong types")
+}
+
+/// Emits a barrier, whose arguments are flags and perhaps a scope.
+fn barrier(cx: &mut FuncCx<'_>, execution: MemScope, args: &[Value]) -> Result<Val, InstError> {
+    let constant = |arg: &Value| {
+        let bits = cx.b.func.dfg.as_splat_bits(*arg);
+        bits.ok_or_else(|| InstError::unsupported("a barrier with flags or a scope that is not constant"))
+    };
+    let flags = args.first().map_or(Err(wrong()), constant)?;
+    let memory = match args.get(1).map(constant).transpose()? {
+        None => execution,
+        Some(number) => MEMORY_SCOPES.iter().find(|(n, _)| *n == number).map(|(_, scope)| *scope).ok_or_else(wrong)?,
+    };
+    let mut spaces = SpaceSet::empty();
+    for (space, set) in [(Space::Local, SpaceSet::LOCAL), (Space::Global, SpaceSet::GLOBAL)] {
+        let flag = FENCE_FLAGS.iter().find(|(named, _)| *named == space).map_or(0, |(_, flag)| *flag as u64);
+        spaces.set(set, flags & flag != 0);
+    }
+    spaces.set(SpaceSet::IMAGE, flags & IMAGE_FENCE != 0);
+    let id = cx.b.func.fresh_barrier();
+    cx.b.barrier(BarrierInfo { id, execution, memory, spaces });
+    Ok(Val::Leaves(Leaves::new()))
+}
+
+/// Emits a dot product of bytes packed into words, of which `signed` says whether they are signed.
+fn dot(
+    cx: &mut FuncCx<'_>,
+    signed: [bool; 2],
+    accumulate: bool,
+    args: &[Value],
+    result: Type,
+) -> Result<Value, InstError> {
+    let (&[a, b, ref rest @ ..], Type::I32) = (args, result) else { return Err(wrong()) };
+    if rest.len() != usize::from(accumulate) || args.iter().any(|&arg| cx.b.ty(arg) != Type::I32) {
+        return Err(wrong());
+    }
+    let (mut a, mut b) = ((a, signed[0]), (b, signed[1]));
+    if signed == [false, true] {
+        std::mem::swap(&mut a, &mut b);
+    }
+    arith::dot(cx, a, b, rest.first().copied(), result)
+}
+
+/// Emits a conversion of numbers, which are signed or unsigned if they are integers, to floats.
+fn to_float(
+    cx: &mut FuncCx<'_>,
+    signed: bool,
+    rounding: Rounding,
+    value: Value,
+    result: Type,
+) -> Result<Value, InstError> {
+    let from = cx.b.ty(value);
+    if !result.is_float() || from.lanes() != result.lanes() || !(from.is_float() || from.is_int()) {
+        return Err(wrong());
+    }
+    if from == result {
+        return Ok(value);
+    }
+    let op = match (from.is_float(), signed) {
+        (true, _) => Opcode::FptoFp,
+        (false, true) => Opcode::StoFp,
+        (false, false) => Opcode::UtoFp,
+    };
+    Ok(cx.b.convert(op, value, result, Convert { rounding, saturate: false }))
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Children {
                 return Err((module, InstError::unsupported(reason).at(inst)));
             }
             let known = sizes.entry(child).or_insert((0, 1));
-            *known = (known.0.max(size), known.1.max(align.next_power_of_two().min(MAX_ALIGN.into()) as u32));
+            *known = (known.0.max(size), known.1.max(align.min(MAX_ALIGN.into()).next_power_of_two() as u32));
         }
         Ok(sizes)
     }

@@ -508,7 +508,7 @@ impl<'a> FuncCx<'a> {
         Ok(slot)
     }
 
-    /// InlinedCopies bytes.
+    /// Copies bytes.
     pub(crate) fn copy(&mut self, to: Value, from: Value, bytes: u64, access: MemAccess) {
         let count = self.b.iconst(Type::I64, bytes as i64);
         let mem = MemInfo { volatile: access.volatile, ..MemInfo::aligned(access.align) };

@@ -281,8 +281,11 @@ impl FunctionNumbers {
 /// A function name that is not used yet.
 fn unique(names: &mut FxHashSet<String>, wanted: &str) -> String {
     let mut name = wanted.to_owned();
+    // Modules may have names of this form, too.
+    let mut number = names.len();
     while !names.insert(name.clone()) {
-        name = format!("{wanted}.{}", names.len());
+        name = format!("{wanted}.{number}");
+        number += 1;
     }
     name
 }

@@ -381,6 +381,80 @@ fn kernels_of_one_name_do_not_link() {
     assert_eq!(result.unwrap_err(), BuildError::Link("kernel `k` is defined more than once".to_owned()));
 }
 
+/// Functions get different names, also where a module has names of the form of those that are made.
+#[test]
+fn functions_of_one_name() {
+    let mut insts = preamble();
+    insts[3] = op(Op::EntryPoint, &[[6, 9].to_vec(), text(b"f.2")].concat());
+    insts.extend([
+        op(Op::Name, &[[11].to_vec(), text(b"f")].concat()),
+        op(Op::Name, &[[12].to_vec(), text(b"f")].concat()),
+    ]);
+    insts.extend([op(Op::TypeVoid, &[1]), op(Op::TypeFunction, &[4, 1])]);
+    for (function, callees) in [(9, &[11, 12][..]), (11, &[]), (12, &[])] {
+        insts.extend([op(Op::Function, &[1, function, 0, 4]), op(Op::Label, &[function + 10])]);
+        insts.extend(callees.iter().map(|&callee| op(Op::FunctionCall, &[1, callee + 20, callee])));
+        insts.extend([op(Op::Return, &[]), op(Op::FunctionEnd, &[])]);
+    }
+    let words = module(&insts);
+    let imported = import(&[ModuleInput::new(&words)], &Options::default()).unwrap();
+    let mut names: Vec<&str> = imported.module.funcs.values().map(|func| func.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["f", "f.2", "f.3"]);
+}
+
+/// Functions that are known by name, with types for which there is no such function.
+#[test]
+fn imports_of_wrong_types() {
+    // Types: 1 void, 2 i32, 3 f32, 4 kernel, 5 f32 pointer, 6 bool, 7 bool pointer, 8 image, 11 f32x4, 12 i32x2, 13 function;
+    // constants: null of each.
+    let with = |name: &[u8], result: u32, params: &[u32]| {
+        let mut insts = preamble();
+        insts.insert(0, op(Op::Capability, &[Capability::ImageBasic as u32]));
+        insts.insert(0, op(Op::Capability, &[Capability::Linkage as u32]));
+        let arguments: Vec<u32> = params.iter().map(|ty| ty + 30).collect();
+        insts.extend([
+            op(Op::Decorate, &[[20, 41].to_vec(), text(name), [1].to_vec()].concat()),
+            op(Op::TypeVoid, &[1]),
+            op(Op::TypeInt, &[2, 32, 0]),
+            op(Op::TypeFloat, &[3, 32]),
+            op(Op::TypePointer, &[5, 5, 3]),
+            op(Op::TypeBool, &[6]),
+            op(Op::TypePointer, &[7, 5, 6]),
+            op(Op::TypeImage, &[8, 1, 1, 0, 0, 0, 0, 0, 0]),
+            op(Op::TypeVector, &[11, 3, 4]),
+            op(Op::TypeVector, &[12, 2, 2]),
+            op(Op::TypeFunction, &[4, 1, 8]),
+            op(Op::TypeFunction, &[&[13, result][..], params].concat()),
+        ]);
+        insts.extend([2, 3, 5, 6, 7, 12].map(|ty| op(Op::ConstantNull, &[ty, ty + 30])));
+        insts.extend([op(Op::Function, &[result, 20, 0, 13])]);
+        insts.extend((50..).zip(params).map(|(id, &ty)| op(Op::FunctionParameter, &[ty, id])));
+        insts.extend([
+            op(Op::FunctionEnd, &[]),
+            op(Op::Function, &[1, 9, 0, 4]),
+            op(Op::FunctionParameter, &[8, 38]),
+            op(Op::Label, &[10]),
+            op(Op::FunctionCall, &[&[result, 60, 20][..], &arguments].concat()),
+            op(Op::Return, &[]),
+            op(Op::FunctionEnd, &[]),
+        ]);
+        error(&module(&insts))
+    };
+    for (name, result, params) in [
+        (&b"_Z10atomic_addPU3AS1Vff"[..], 3, &[5, 3][..]),
+        (b"_Z10atomic_minPU3AS1Vff", 3, &[5, 3]),
+        (b"_Z11atomic_xchgPU3AS1Vbb", 6, &[7, 6]),
+        (b"_Z14atomic_cmpxchgPU3AS1Vbbb", 6, &[7, 6, 6]),
+        (b"_Z16atomic_fetch_maxPU3AS1VU7_Atomicii", 6, &[7, 6]),
+    ] {
+        let error = with(name, result, params);
+        assert!(error.contains("have the wrong types"), "{error}");
+    }
+    let read = b"_Z17clift_read_imagef14ocl_image2d_rofDv2_i";
+    assert!(with(read, 11, &[8, 3, 12]).contains("is not a sampler"));
+}
+
 #[test]
 fn errors_name_the_module() {
     let (good, bad) = (module(&preamble()[..3]), kernel(&[op(Op::IAdd, &[2, 11, 5, 6]), op(Op::Return, &[])]));

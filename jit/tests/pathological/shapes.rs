@@ -39,8 +39,12 @@ pub(crate) const ALL: &[Shape] = &[
     ("expressions/bitcasts", |n| expressions(n, Kind::Bitcast)),
     ("expressions/coordinates", |n| coordinates(n / 4)),
     ("expressions/addresses", addresses),
+    ("expressions/conditions_twice", conditions),
+    ("expressions/loads", |n| loads(n * 8, false)),
+    ("expressions/stores", |n| loads(n, true)),
     ("blocks/chain", |n| blocks(n, false)),
     ("blocks/diamonds", |n| blocks(n / 8, true)),
+    ("blocks/switches", |n| switches(n / 2)),
     ("functions/chain", |n| functions(n, 1)),
     ("functions/twice", |n| functions(n.min(60), 2)),
     ("decorations/groups", |n| decorations(n * 4)),
@@ -392,6 +396,81 @@ fn addresses(depth: u32) -> Vec<u32> {
     }
     let one = m.number(1);
     m.store(place, one);
+    m.end();
+    m.words()
+}
+
+/// A condition each term of which has the one before twice.
+fn conditions(depth: u32) -> Vec<u32> {
+    let mut m = Module::new();
+    let (int, bool) = (m.int, m.b.type_bool());
+    let numbers: Vec<Word> = (0..depth).map(|number| m.number(number)).collect();
+    let (out, others) = m.kernel("k", &[int, int]);
+    let mut all = m.b.i_not_equal(bool, None, others[0], others[1]).unwrap();
+    for number in numbers {
+        let [a, b] = [others[0], others[1]].map(|other| {
+            let less = m.b.u_less_than(bool, None, number, other).unwrap();
+            m.b.logical_and(bool, None, all, less).unwrap()
+        });
+        all = m.b.logical_and(bool, None, a, b).unwrap();
+    }
+    let (then, end) = (m.b.id(), m.b.id());
+    m.b.branch_conditional(all, then, end, []).unwrap();
+    m.b.begin_block(Some(then)).unwrap();
+    m.store(out, others[0]);
+    m.b.branch(end).unwrap();
+    m.b.begin_block(Some(end)).unwrap();
+    m.end();
+    m.words()
+}
+
+/// The sum of many integers in memory; each sum of the first of them may be stored.
+fn loads(count: u32, stores: bool) -> Vec<u32> {
+    let mut m = Module::new();
+    let (int, long, ints) = (m.int, m.long, m.ints);
+    let indices: Vec<Word> = (0..count).map(|number| m.b.constant_bit64(long, number.into())).collect();
+    let (out, others) = m.kernel("k", &[ints]);
+    let mut sum = m.b.load(int, None, out, None, []).unwrap();
+    for index in indices {
+        let place = m.b.in_bounds_ptr_access_chain(ints, None, others[0], index, []).unwrap();
+        let value = m.b.load(int, None, place, None, []).unwrap();
+        sum = m.b.i_add(int, None, sum, value).unwrap();
+        if stores {
+            let place = m.b.in_bounds_ptr_access_chain(ints, None, out, index, []).unwrap();
+            m.store(place, sum);
+        }
+    }
+    m.store(out, sum);
+    m.end();
+    m.words()
+}
+
+/// Switches one behind the other, none of which is in a loop.
+fn switches(count: u32) -> Vec<u32> {
+    const CASES: u32 = 5;
+    let mut m = Module::new();
+    let int = m.int;
+    let numbers: Vec<Word> = (1..=CASES).map(|number| m.number(number * 3)).collect();
+    let (out, others) = m.kernel("k", &[int]);
+    let mut value = others[0];
+    for _ in 0..count {
+        let (switch, next) = (m.b.id(), m.b.id());
+        m.b.branch(switch).unwrap();
+        m.b.begin_block(Some(switch)).unwrap();
+        let cases: Vec<(Operand, Word)> = (0..CASES).map(|case| (Operand::LiteralBit32(case), m.b.id())).collect();
+        m.b.switch(value, next, cases.clone()).unwrap();
+        let mut values = vec![(value, switch)];
+        for ((_, case), &number) in cases.into_iter().zip(&numbers) {
+            m.b.begin_block(Some(case)).unwrap();
+            let changed = m.b.i_mul(int, None, value, number).unwrap();
+            m.store(out, changed);
+            m.b.branch(next).unwrap();
+            values.push((changed, case));
+        }
+        m.b.begin_block(Some(next)).unwrap();
+        value = m.b.phi(int, None, values).unwrap();
+    }
+    m.store(out, value);
     m.end();
     m.words()
 }

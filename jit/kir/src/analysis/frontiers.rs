@@ -27,7 +27,7 @@ impl<'a> Frontiers<'a> {
             let top = dom.parent(join);
             for &pred in cfg.preds(join) {
                 let mut at = Some(pred);
-                // Who has the join already has those above have it too.
+                // If a block has the join already, so have those above it.
                 while let Some(block) = at
                     && at != top
                     && frontiers[block].last() != Some(&join)

@@ -61,7 +61,7 @@ pub enum Interleave {
     Accesses,
 }
 
-/// InterpOptions of a run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterpOptions {
     /// Seed of the order of work-items; 0 runs them in ascending order.

@@ -282,7 +282,7 @@ fn lanes_of(ty: Type, bytes: &[u8]) -> Vec<u64> {
 /// One, two or three numbers with commas.
 fn triple(text: &str, place: &mut [u64; 3]) -> Result<(), String> {
     let numbers: Result<Vec<u64>, _> = text.split(',').map(str::parse).collect();
-    let numbers = numbers.map_err(|_| format!("`{text}` are no numbers"))?;
+    let numbers = numbers.map_err(|_| format!("`{text}` are not numbers"))?;
     if numbers.len() > 3 {
         return Err(format!("`{text}` has more than three dimensions"));
     }
@@ -318,7 +318,7 @@ fn parse_fill(ty: Type, text: &str) -> Result<Fill, String> {
     let lane = |text: &str| {
         let text = text.trim();
         // Whole numbers may stand for floats.
-        read_lane(ty.elem, text).ok_or_else(|| format!("`{text}` is no {}", ty.elem))
+        read_lane(ty.elem, text).ok_or_else(|| format!("`{text}` is not of type {}", ty.elem))
     };
     if text == "iota" {
         return Ok(Fill::Range(0, 1));

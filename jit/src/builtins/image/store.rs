@@ -32,9 +32,9 @@ pub(super) fn emit(b: &mut Builder<'_>, access: ImageAccess, kind: ImageKind, la
     }
     let (write, join) = (b.func.append_block(), b.func.append_block());
     match inside {
-        Some(inside) => drop(b.branch(inside, BlockCall::new(write, &[]), BlockCall::new(join, &[]))),
-        None => drop(b.jump(write, &[])),
-    }
+        Some(inside) => b.branch(inside, BlockCall::new(write, &[]), BlockCall::new(join, &[])),
+        None => b.jump(write, &[]),
+    };
     b.switch_to(write);
     let place = coordinates::address(b, level, access.info, &at, layout.bytes);
     let wanted = if layout.encoding.is_float() { Elem::F32 } else { Elem::I32 };

@@ -77,7 +77,7 @@ pub(super) fn lower(cx: &mut FuncCx<'_>, inst: &Inst, op: BallotInst) -> Result<
 
 /// The value of a built-in variable that is a mask of work-items; `None` for other variables.
 pub(super) fn mask(cx: &mut FuncCx<'_>, built_in: BuiltIn) -> Option<Value> {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the other variables are no masks")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other variables are not masks")]
     let (of, without) = match built_in {
         BuiltIn::SubgroupEqMask => (up_to_own(cx), Some(before_own(cx))),
         BuiltIn::SubgroupGeMask => (possible(cx), Some(before_own(cx))),

@@ -365,6 +365,9 @@ fn read(
             "the result is not one or four 16-bit floats, 32-bit floats or 32-bit integers",
         ));
     }
+    if cx.b.ty(sampler) != Type::I64 {
+        return Err(InstError::malformed("the sampler of an image function is not a sampler"));
+    }
     let has = has | flags(shape, level);
     let level = match level {
         Some(level) if cx.b.ty(level).is_int() => cx.b.convert(Opcode::StoFp, level, Type::F32, Default::default()),

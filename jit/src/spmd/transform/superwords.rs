@@ -389,10 +389,10 @@ impl<'a> Tree<'a> {
         // One of the blocks whose length is a power of two that the whole stretch consists of, so that other vectors are made of
         // the same loads; or else no more than necessary.
         let width = (last - first + 1).next_power_of_two();
-        let start = (1..=first)
-            .take_while(|back| is_dense(&all[first - back..=first]))
-            .last()
-            .map_or(first, |back| first - back);
+        let mut start = first;
+        while start > 0 && is_dense(&all[start - 1..=start]) {
+            start -= 1;
+        }
         let block = start + (first - start) / width * width;
         let whole = all.get(block..block + width).filter(|fields| last < block + width && is_dense(fields));
         let (first, fields) = whole.map_or((first, &all[first..=last]), |fields| (block, fields));
