@@ -1,7 +1,7 @@
 //! Limits on the input, so that no source can exhaust the stack, the memory or the time of the application. Each ends in a
 //! diagnostic that names it.
 
-/// Nesting of brackets, statements, declarators, initializers and operators in the syntax tree.
+/// Nesting of brackets, statements, declarators, initializers and operators in the syntax tree, and of types.
 pub const NESTING: u32 = 1024;
 /// Operators in a chain such as `a + b + c`, whose tree leans to the left.
 pub const CHAIN: u32 = 16_384;
@@ -11,7 +11,8 @@ pub const INCLUDES: u32 = 200;
 pub const TOKENS: usize = 32 << 20;
 /// Tokens of a translation unit that macros produced.
 pub const EXPANDED_TOKENS: usize = 2 << 20;
-/// Tokens that are handled while macros are expanded. Each is handled once for every macro that it passes through.
+/// Tokens that are handled while macros are expanded. Each is handled once for every macro that it passes through; what `#` and
+/// `##` copy counts by its length.
 pub const EXPANSION_STEPS: usize = 8 << 20;
 /// Nesting of macro calls in arguments of macro calls, of macros in macros, and of brackets in conditions of `#if`.
 pub const MACRO_NESTING: usize = 256;
@@ -23,5 +24,6 @@ pub const SOURCE_BYTES: usize = 256 << 20;
 pub const ERRORS: usize = 20;
 /// Bytes of stack of the thread that compiles. Pages that are not used take no memory.
 pub const STACK: usize = 256 << 20;
-/// Elements of a constant aggregate (an initialized array).
+/// Elements of arrays that designators repeat (`[0 ... 9] = x`) or skip, in all initializers; and the number of an element that has
+/// an initializer.
 pub const CONSTANT_ELEMENTS: u64 = 16 << 20;

@@ -210,7 +210,7 @@ fn launches(context: &Context, queue: &CommandQueue, results: &mut BTreeMap<&'st
     event_chain(queue, &kernel, results)
 }
 
-/// The median time of `count` calls, in microseconds.
+/// The median time of a thousand calls, in microseconds.
 fn median(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     const COUNT: usize = 1000;
     let mut each = Vec::with_capacity(COUNT);

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 /// Names the test that a child process is to run the inner part of.
-const VARIABLE: &str = "CLIFT_TEST_CHILD";
+pub(crate) const VARIABLE: &str = "CLIFT_TEST_CHILD";
 
 /// Whether this process was started by [`run`] for the test `name`.
 pub(crate) fn is_for(name: &str) -> bool {
@@ -29,7 +29,7 @@ pub(crate) fn marked(output: &Output) -> String {
     inside.unwrap_or_else(|| panic!("no markers in:\n{text}"))
 }
 
-/// Marks the begin of the output that counts.
+/// Marks the beginning of the output that counts.
 pub(crate) fn begin() {
     print_now("<<<begin\n");
 }

@@ -124,7 +124,7 @@ fn levels_are_sampled() {
         let [width, height] = size(level);
         value(level, 0, [1.min(width - 1), 1.min(height - 1)])
     };
-    // The level, and the weight of the next one, for a level of detail.
+    // What a kernel stores with a sampler, which is released.
     let run = |name: &str, count, sampler: cl_sampler| {
         let kernel = Kernel::create(&program, name).expect("the kernel");
         let mut execute = ExecuteKernel::new(&kernel);

@@ -161,7 +161,7 @@ fn native_kernel() {
         calls: *const AtomicI32,
     }
     extern "C" fn native(arguments: *mut c_void) {
-        // SAFETY: the driver passes a copy of the structure below, with the buffer's address filled in.
+        // SAFETY: the driver passes a copy of the arguments below, with the buffer's address filled in.
         unsafe {
             let arguments = &*arguments.cast::<Arguments>();
             for i in 0..8 {

@@ -1,4 +1,4 @@
-//! Launches that repeat: the driver tries other codes of the kernel meanwhile, and results stay the same.
+//! Launches that repeat: meanwhile the driver tries other variants of the kernel's code, and results stay the same.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use clift_tests::session::session;
 
 use crate::child;
 
-/// How long launches repeat. Codes are tried when launches have taken 10 ms, and then after each 40 ms.
+/// How long launches repeat. Variants are tried when launches have taken 10 ms, and then after each 40 ms.
 const LONG: Duration = Duration::from_secs(4);
 const SIDE: usize = 96;
 const GROUP: usize = 16;
@@ -112,7 +112,7 @@ fn repeat_locked() {
     }
 }
 
-/// Runs a test of repeated launches in a process of its own, which must try codes of these kinds.
+/// Runs a test of repeated launches in a process of its own, which must try variants of these kinds.
 fn tries(name: &str, variants: &[&str]) {
     if !session().driver.is_clift {
         return;

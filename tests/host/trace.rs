@@ -50,7 +50,7 @@ fn named<'a>(events: &'a [Value], group: &str, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {name} of {group} in {events:#?}"))
 }
 
-/// Begin and end of a slice in nanoseconds.
+/// Begin and end of a slice in microseconds, with fractions.
 fn times(slice: &Value) -> (f64, f64) {
     let start = slice["ts"].as_f64().expect("a time");
     (start, start + slice["dur"].as_f64().expect("a duration"))
@@ -76,7 +76,7 @@ fn shows_calls_builds_commands_and_work_groups() {
     let build = times(named(&events, "api", "clBuildProgram"));
     for stage in ["front end", "whole build", "canonical", "emit"] {
         let (start, end) = times(named(&events, "build", stage));
-        // Stages have microseconds.
+        // Stages have whole microseconds.
         assert!(start >= build.0 - 1.0 && end <= build.1, "{stage}: {start} to {end} of {build:?}");
     }
     // All work-groups were executed, by named threads, within the time of the command.

@@ -620,7 +620,7 @@ fn two_dimensions() -> Case {
     .local_memory(|launch| launch.local.as_ref().map_or(288, |local| local[0] * local[1]) * 4)
 }
 
-/// The largest group that every driver has to allow for a kernel of this size is 1; the sweep asks for 240 and 1,000.
+/// Groups of up to 1,000 items, each of which keeps a private array across many barriers.
 fn large_group() -> Case {
     with_scratch(
         Case::new(
@@ -654,7 +654,7 @@ fn large_group() -> Case {
     )
 }
 
-/// A group's collective functions of OpenCL C 2.0 are barriers too.
+/// The items leave a loop together, when one of them has said so in local memory.
 fn divergent_loop_exit() -> Case {
     with_scratch(
         Case::new(

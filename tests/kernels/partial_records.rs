@@ -1,4 +1,4 @@
-//! Records of which some elements are written: the others belong to nobody's store and must stay as they are, also where the
+//! Records of which some elements are written: the others are not stored to and must stay as they are, also where the
 //! records of many work-items are written at once.
 
 use clift_tests::kernel::{Case, Element, GLOBAL};

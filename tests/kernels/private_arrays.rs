@@ -1,6 +1,5 @@
 //! Private arrays: counters and permutations with an index of each work-item, lists that are sorted, small arrays that loops over
-//! constant ranges sort,
-//! eliminate or permute by tables, and what such loops compute from a shared divisor.
+//! constant ranges sort, eliminate or permute by tables, and quotients by a divisor that work-items share.
 
 use clift_tests::kernel::{Case, Element, GLOBAL, Need};
 use clift_tests::values::spread;

@@ -17,5 +17,5 @@ pub(crate) struct Args {
 
 /// Runs the tests in blessing mode.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    sh::run(sh::cargo().args(["test", "--workspace"]).args(&args.rest).env("CLIFT_BLESS", "1"))
+    sh::run(sh::cargo_test(&args.rest).env("CLIFT_BLESS", "1"))
 }

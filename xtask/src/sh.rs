@@ -24,6 +24,23 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// `cargo test` of the packages that `rest` names with `-p`, else of all: cargo ignores `-p` beside `--workspace`.
+pub(crate) fn cargo_test(rest: &[String]) -> Command {
+    let own = rest.split(|word| word == "--").next().unwrap_or_default();
+    let mut command = cargo();
+    command.arg("test");
+    if !own.iter().any(|word| names_package(word)) {
+        command.arg("--workspace");
+    }
+    command.args(rest);
+    command
+}
+
+/// Whether an argument of cargo names a package: `-p NAME`, `-pNAME`, `--package NAME` or `--package=NAME`.
+fn names_package(word: &str) -> bool {
+    word == "--package" || word.starts_with("--package=") || word.starts_with("-p")
+}
+
 /// Runs `command` with its output shown.
 ///
 /// # Errors
@@ -69,4 +86,23 @@ fn shown(command: &Command) -> String {
     env.chain(words.map(|word| if word.contains(' ') { format!("'{word}'") } else { word.into_owned() }))
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_of_one_package_are_not_those_of_all() {
+        let shown = |words: &[&str]| {
+            let rest: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            let command = cargo_test(&rest);
+            command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(shown(&[]), "test --workspace");
+        assert_eq!(shown(&["--profile", "dev", "fdim"]), "test --workspace --profile dev fdim");
+        assert_eq!(shown(&["-p", "clift-kir", "fdim"]), "test -p clift-kir fdim");
+        assert_eq!(shown(&["--package=clift-kir"]), "test --package=clift-kir");
+        assert_eq!(shown(&["fdim", "--", "-p"]), "test --workspace fdim -- -p");
+    }
 }

@@ -21,5 +21,5 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !args.no_setup {
         packages::ensure(Level::Test, false)?;
     }
-    sh::run(sh::cargo().args(["test", "--workspace"]).args(&args.rest))
+    sh::run(&mut sh::cargo_test(&args.rest))
 }

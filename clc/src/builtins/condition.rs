@@ -41,8 +41,8 @@ const CORE_OF_2_0: &[&str] = &[
     "__opencl_c_work_group_collective_functions",
 ];
 
-/// How the names of features begin that are parts of extensions, and these: the functions go with the extension's macro, which
-/// every version of the language has.
+/// Features that are parts of an extension, by the beginning of their names, and the extension. Their functions exist where the
+/// extension's macro does: in every version of the language.
 const OF_EXTENSIONS: &[(&str, &str)] = &[
     ("__opencl_c_integer_dot_product_", "cl_khr_integer_dot_product"),
     ("__opencl_c_kernel_clock_", "cl_khr_kernel_clock"),

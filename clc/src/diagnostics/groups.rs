@@ -128,22 +128,40 @@ pub(crate) struct Setting {
     pub is_on: Option<bool>,
 }
 
+/// The settings that apply at a place, as the last of them: an index into [`Regions`]. `None` stands for those of the options.
+pub(crate) type Settings = Option<u32>;
+
 /// The settings of pragmas, by position.
 #[derive(Debug, Default)]
 pub(super) struct Regions {
+    /// All settings, each with those that applied before it. Copies for each pragma would take quadratic memory.
+    settings: Vec<(Setting, Settings)>,
     /// From which position on which settings apply, up to the next position.
-    starts: BTreeMap<u32, Vec<Setting>>,
+    starts: BTreeMap<u32, Settings>,
 }
 
 impl Regions {
-    /// From a position on, settings apply.
-    pub(super) fn begin(&mut self, position: u32, settings: &[Setting]) {
-        self.starts.insert(position, settings.to_vec());
+    /// Adds a setting to those that applied before it.
+    pub(super) fn add(&mut self, before: Settings, setting: Setting) -> Settings {
+        self.settings.push((setting, before));
+        Some(self.settings.len() as u32 - 1)
     }
 
-    /// The settings at a position.
-    fn at(&self, position: u32) -> &[Setting] {
-        self.starts.range(..=position).next_back().map_or(&[], |(_, settings)| settings)
+    /// From a position on, settings apply.
+    pub(super) fn begin(&mut self, position: u32, settings: Settings) {
+        self.starts.insert(position, settings);
+    }
+
+    /// The last setting at a position that concerns a group. It alone decides: each overrides what was before it.
+    fn find(&self, group: &str, position: u32) -> Option<&Setting> {
+        let mut next = *self.starts.range(..=position).next_back()?.1;
+        loop {
+            let (setting, before) = self.settings.get(next? as usize)?;
+            if concerns(&setting.group, group) {
+                return Some(setting);
+            }
+            next = *before;
+        }
     }
 }
 
@@ -158,6 +176,13 @@ pub(super) fn fate(group: Option<&str>, position: u32, options: &WarningOptions,
     let Some(group) = group else {
         return if options.errors { Fate::Error } else { Fate::Warning };
     };
+    if let Some(setting) = regions.find(group, position) {
+        return match setting.is_on {
+            Some(false) => Fate::Ignored,
+            Some(true) => Fate::Warning,
+            None => Fate::Error,
+        };
+    }
     let mut is_on = !OFF.iter().any(|(name, _)| *name == group);
     let mut is_error = options.errors;
     for (name, on) in &options.groups {
@@ -169,12 +194,6 @@ pub(super) fn fate(group: Option<&str>, position: u32, options: &WarningOptions,
             Some(_) => {}
             None if concerns(name, group) => is_on = *on,
             None => {}
-        }
-    }
-    for setting in regions.at(position) {
-        if concerns(&setting.group, group) {
-            is_on = setting.is_on.unwrap_or(true);
-            is_error = (is_error && setting.is_on != Some(true)) || setting.is_on.is_none();
         }
     }
     match (is_on, is_error) {
@@ -189,8 +208,7 @@ pub(super) fn is_asked_for(group: &str, position: u32, options: &WarningOptions,
     let mut named =
         options.groups.iter().filter(|(name, _)| concerns(name.strip_prefix("error=").unwrap_or(name), group));
     let asked = named.next_back().is_some_and(|(_, on)| *on);
-    let mut settings = regions.at(position).iter().filter(|setting| concerns(&setting.group, group));
-    settings.next_back().map_or(asked, |setting| setting.is_on != Some(false))
+    regions.find(group, position).map_or(asked, |setting| setting.is_on != Some(false))
 }
 
 #[cfg(test)]
@@ -220,11 +238,17 @@ mod tests {
     #[test]
     fn pragmas_apply_from_their_position_on() {
         let mut regions = Regions::default();
-        regions.begin(10, &[Setting { group: "extra-tokens".to_owned(), is_on: Some(false) }]);
-        regions.begin(20, &[]);
+        let setting = |group: &str, is_on| Setting { group: group.to_owned(), is_on };
+        let ignored = regions.add(None, setting("extra-tokens", Some(false)));
+        let other = regions.add(ignored, setting("undef", None));
+        let error = regions.add(other, setting("extra-tokens", None));
+        let starts = [(10, ignored), (20, None), (30, error), (40, other)];
+        starts.into_iter().for_each(|(position, settings)| regions.begin(position, settings));
         let fate = |position| fate(Some("extra-tokens"), position, &WarningOptions::default(), &regions);
         assert_eq!(fate(9), Fate::Warning);
         assert_eq!(fate(10), Fate::Ignored);
         assert_eq!(fate(20), Fate::Warning);
+        assert_eq!(fate(30), Fate::Error);
+        assert_eq!(fate(40), Fate::Ignored);
     }
 }

@@ -8,7 +8,7 @@ mod render;
 mod snippet;
 mod typos;
 
-pub(crate) use groups::Setting;
+pub(crate) use groups::{Setting, Settings};
 pub use render::render;
 pub(crate) use typos::similar;
 
@@ -187,8 +187,13 @@ impl Diagnostics {
         self.is_stopped
     }
 
+    /// Adds a setting of `#pragma clang diagnostic` to those that applied before it.
+    pub(crate) fn add_setting(&mut self, before: Settings, setting: Setting) -> Settings {
+        self.regions.add(before, setting)
+    }
+
     /// From a position on, settings of `#pragma clang diagnostic` apply.
-    pub(crate) fn begin_region(&mut self, position: u32, settings: &[Setting]) {
+    pub(crate) fn begin_region(&mut self, position: u32, settings: Settings) {
         self.regions.begin(position, settings);
     }
 

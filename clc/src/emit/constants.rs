@@ -168,8 +168,17 @@ impl ModuleBuilder<'_> {
         self.unique(Op::ConstantSampler, ty, &[addressing.min(4), normalized, filter])
     }
 
-    fn elements(&mut self, element: Ty, parts: &[Constant]) -> Vec<Id> {
-        parts.iter().map(|part| self.memory_constant(element, part)).collect()
+    /// Elements of an array. Long ones often repeat an element.
+    pub(super) fn elements(&mut self, element: Ty, parts: &[Constant]) -> Vec<Id> {
+        let mut ids: Vec<Id> = Vec::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate() {
+            let before = index.checked_sub(1).filter(|before| parts[*before] == *part);
+            ids.push(match before {
+                Some(before) => ids[before],
+                None => self.memory_constant(element, part),
+            });
+        }
+        ids
     }
 
     /// An array from its first elements; the others are zeros.

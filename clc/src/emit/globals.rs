@@ -146,7 +146,7 @@ impl ModuleBuilder<'_> {
             let ids: Vec<Id> = if let Constant::Bytes(bytes) = init {
                 bytes[at..end].iter().map(|byte| self.scalar(Scalar::UChar, (*byte).into())).collect()
             } else if let Constant::Aggregate(parts) = init {
-                parts[at..end].iter().map(|part| self.memory_constant(element.ty, part)).collect()
+                self.elements(element.ty, &parts[at..end])
             } else {
                 Vec::new()
             };

@@ -28,7 +28,7 @@ impl Lines {
 }
 
 impl FunctionEmitter<'_, '_> {
-    /// Sets the place of the instructions from here on; the place before it is returned, for when the construct ends.
+    /// Sets the place of the instructions from here on.
     pub(super) fn at(&mut self, span: Span) {
         let span = if span.expansion.0 == 0 { span } else { self.module.session.sources.outermost(span) };
         if span.lo == 0 {

@@ -82,7 +82,7 @@ impl FunctionEmitter<'_, '_> {
         self.module.source.types.layout(ty).map_or(0, |layout| layout.size)
     }
 
-    /// The object that a pointer of type `pointer_type` points to.
+    /// The object of a type that a pointer points to, at least so aligned.
     pub(super) fn at_pointer(&mut self, pointer: Id, ty: QualTy, align: u32) -> Memory {
         Memory {
             base: pointer,

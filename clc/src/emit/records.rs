@@ -33,7 +33,6 @@ struct Layouter {
     packed: bool,
     end: u64,
     align: u32,
-    leaves: u64,
     is_plain: bool,
     map: RecordMap,
 }
@@ -41,7 +40,7 @@ struct Layouter {
 impl Layouter {
     fn new(packed: bool, fields: usize) -> Self {
         let map = RecordMap { fields: vec![FieldPlace::Bytes; fields], ..RecordMap::default() };
-        Self { packed, end: 0, align: 1, leaves: 0, is_plain: true, map }
+        Self { packed, end: 0, align: 1, is_plain: true, map }
     }
 
     /// Adds a member if its natural place is not behind `offset`; before that, padding.
@@ -62,7 +61,6 @@ impl Layouter {
         self.map.origins.push(Some(field));
         self.end = offset.saturating_add(layout.size);
         self.align = self.align.max(align);
-        self.leaves = self.leaves.saturating_add(layout.leaves);
         self.is_plain &= layout.is_plain;
         true
     }
@@ -73,7 +71,6 @@ impl Layouter {
         self.map.members.push(padding);
         self.map.origins.push(None);
         self.end += bytes;
-        self.leaves = self.leaves.saturating_add(bytes);
         self.is_plain = false;
     }
 
@@ -106,7 +103,7 @@ impl ModuleBuilder<'_> {
             // Alignments above the record's, by `#pragma pack` or `aligned`: every byte is placed explicitly.
             None => self.lay_out(record, &types, true).unwrap_or_else(|| Layouter::new(true, record.fields.len())),
         };
-        let Layouter { packed, align, leaves, is_plain, map, .. } = layouter;
+        let Layouter { packed, align, is_plain, map, .. } = layouter;
         let struct_id = self.fresh();
         self.globals.push_parts(Op::TypeStruct, &[&[struct_id], &map.members]);
         if packed {
@@ -117,7 +114,7 @@ impl ModuleBuilder<'_> {
             let kind = if record.is_union { "union." } else { "struct." };
             self.name(struct_id, &format!("{kind}{name}"));
         }
-        self.layouts.insert(struct_id, MemoryLayout { size: record.layout.size, align, leaves, is_plain });
+        self.layouts.insert(struct_id, MemoryLayout { size: record.layout.size, align, is_plain });
         self.records.insert(id, map);
         let mut index = 0;
         while let Some(&(class, to, pointer)) = self.forward_pointers.get(index) {

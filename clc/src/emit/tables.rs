@@ -23,7 +23,15 @@ const SHORT: u64 = 32;
 pub(crate) struct Tables {
     /// The arrays whose address something takes. Found when the function has a table.
     escaped: Option<Rc<FxHashSet<LocalId>>>,
-    contents: FxHashMap<LocalId, (Ty, Constant)>,
+    contents: FxHashMap<LocalId, Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    ty: Ty,
+    constant: Constant,
+    /// The object, if it was used.
+    pointer: Option<Id>,
 }
 
 impl FunctionEmitter<'_, '_> {
@@ -49,17 +57,23 @@ impl FunctionEmitter<'_, '_> {
         if let Some(storage) = self.locals.get_mut(local.0 as usize) {
             *storage = Storage::Table;
         }
-        self.tables.contents.insert(local, (ty, constant.clone()));
+        self.tables.contents.insert(local, Table { ty, constant: constant.clone(), pointer: None });
         true
     }
 
     /// The pointer to a table. Equal ones are one.
     pub(super) fn table(&mut self, local: LocalId) -> Id {
-        let Some((ty, constant)) = self.tables.contents.get(&local) else { return 0 };
-        let (init, memory_type) = (self.module.memory_constant(*ty, constant), self.module.memory_type_id(*ty));
+        let Some(table) = self.tables.contents.get_mut(&local) else { return 0 };
+        if let Some(pointer) = table.pointer {
+            return pointer;
+        }
+        let init = self.module.memory_constant(table.ty, &table.constant);
+        let memory_type = self.module.memory_type_id(table.ty);
         let class = StorageClass::UniformConstant;
-        let pointer = self.module.pointer_type(class, memory_type);
-        self.module.unique(Op::Variable, pointer, &[class as u32, init])
+        let ty = self.module.pointer_type(class, memory_type);
+        let pointer = self.module.unique(Op::Variable, ty, &[class as u32, init]);
+        table.pointer = Some(pointer);
+        pointer
     }
 
     /// The value of a place, if it is a known element of a table.
@@ -77,7 +91,7 @@ impl FunctionEmitter<'_, '_> {
 
     fn known(&self, place: &Place) -> Option<&Constant> {
         if let PlaceKind::Local(local) = &place.kind {
-            return self.tables.contents.get(local).map(|(_, constant)| constant);
+            return self.tables.contents.get(local).map(|table| &table.constant);
         }
         let PlaceKind::Index(array, index) = &place.kind else { return None };
         let ExprKind::Constant(Constant::Scalar(index)) = index.kind else { return None };

@@ -324,3 +324,15 @@ fn lifetimes_begin_in_loops() {
         module("kernel void k(global int *p) { while (*p) { const int table[2] = {1, 2}; *p = table[*p & 1]; } }");
     assert_eq!(listing.count(Op::LifetimeStart), 0);
 }
+
+#[test]
+fn handles_are_compared_by_their_bits() {
+    let list = module(
+        "kernel void k(global int *p) {
+             clk_event_t a = create_user_event(), b = a;
+             queue_t q = get_default_queue();
+             p[0] = (a == b) + 2 * (q != get_default_queue());
+         }",
+    );
+    assert_eq!((list.count(Op::IEqual), list.count(Op::INotEqual), list.count(Op::IsValidEvent)), (1, 1, 0));
+}

@@ -19,8 +19,6 @@ pub(crate) struct MemoryLayout {
     pub size: u64,
     /// Alignment in bytes.
     pub align: u32,
-    /// Number of scalars, vectors and pointers in it, saturating.
-    pub leaves: u64,
     /// Whether all bytes that matter are in members of their type: no union, no explicit padding.
     pub is_plain: bool,
 }
@@ -213,7 +211,7 @@ impl ModuleBuilder<'_> {
             _ => {}
         }
         let id = self.unique_type(Op::TypeInt, &[bits, 0]);
-        self.remember_layout(id, bits / 8, 1);
+        self.remember_layout(id, bits / 8);
         id
     }
 
@@ -232,7 +230,7 @@ impl ModuleBuilder<'_> {
         }
         let id = self.unique_type(Op::TypeFloat, &[bits]);
         self.remember_float(id);
-        self.remember_layout(id, bits / 8, 1);
+        self.remember_layout(id, bits / 8);
         id
     }
 
@@ -267,7 +265,7 @@ impl ModuleBuilder<'_> {
             self.remember_float(id);
         }
         if let Some(one) = self.layouts.get(&element) {
-            self.remember_layout(id, one.align * lanes.next_power_of_two(), 1);
+            self.remember_layout(id, one.align * lanes.next_power_of_two());
         }
         id
     }
@@ -279,8 +277,7 @@ impl ModuleBuilder<'_> {
         let length = self.scalar(scalar, count);
         let one = self.memory_layout(element);
         let id = self.unique_type(Op::TypeArray, &[element, length]);
-        let layout =
-            MemoryLayout { size: one.size.saturating_mul(count), leaves: one.leaves.saturating_mul(count), ..one };
+        let layout = MemoryLayout { size: one.size.saturating_mul(count), ..one };
         self.layouts.insert(id, layout);
         id
     }
@@ -288,16 +285,15 @@ impl ModuleBuilder<'_> {
     /// A structure type with natural layout.
     pub(crate) fn struct_type(&mut self, members: &[Id]) -> Id {
         let id = self.unique_type(Op::TypeStruct, members);
-        let (mut size, mut align, mut leaves) = (0u64, 1, 0u64);
+        let (mut size, mut align) = (0u64, 1);
         for member in members {
             let layout = self.memory_layout(*member);
             size = size.saturating_add(u64::from(layout.align) - 1) / u64::from(layout.align) * u64::from(layout.align);
             size = size.saturating_add(layout.size);
             align = align.max(layout.align);
-            leaves = leaves.saturating_add(layout.leaves);
         }
         let size = size.saturating_add(u64::from(align) - 1) / u64::from(align) * u64::from(align);
-        self.layouts.insert(id, MemoryLayout { size, align, leaves, is_plain: true });
+        self.layouts.insert(id, MemoryLayout { size, align, is_plain: true });
         id
     }
 
@@ -332,12 +328,12 @@ impl ModuleBuilder<'_> {
     pub(crate) fn memory_layout(&self, ty: Id) -> MemoryLayout {
         // What is not an arithmetic type or made of such is a pointer or a handle.
         let bytes = self.source.types.pointer_bytes;
-        let word = MemoryLayout { size: bytes.into(), align: bytes, leaves: 1, is_plain: true };
+        let word = MemoryLayout { size: bytes.into(), align: bytes, is_plain: true };
         self.layouts.get(&ty).copied().unwrap_or(word)
     }
 
-    fn remember_layout(&mut self, ty: Id, bytes: u32, leaves: u64) {
-        let layout = MemoryLayout { size: bytes.into(), align: bytes, leaves, is_plain: true };
+    fn remember_layout(&mut self, ty: Id, bytes: u32) {
+        let layout = MemoryLayout { size: bytes.into(), align: bytes, is_plain: true };
         self.layouts.insert(ty, layout);
     }
 }

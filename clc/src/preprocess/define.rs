@@ -2,12 +2,18 @@
 
 use std::rc::Rc;
 
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
 use super::Preprocessor;
 use super::lexer::PpToken;
 use super::macros::{Entry, Macro};
 use super::token::{Punct, TokenKind};
 use crate::diagnostics::Diagnostic;
 use crate::source::{Span, Symbol};
+
+/// The names of a macro's parameters. There may be tens of thousands.
+type Parameters = IndexSet<Symbol, FxBuildHasher>;
 
 /// The error for a token that is not a name where a macro's name is wanted.
 pub(super) fn not_a_macro_name(kind: TokenKind) -> &'static str {
@@ -81,7 +87,7 @@ impl Preprocessor<'_, '_> {
         let mut token = first;
         while token.token.kind != TokenKind::End {
             if let (TokenKind::Identifier(name), Some(names)) = (token.token.kind, &parameters) {
-                let number = names.iter().position(|other| *other == name);
+                let number = names.get_index_of(&name);
                 token.parameter = number.and_then(|number| u16::try_from(number + 1).ok()).unwrap_or(0);
             }
             token.token.line_start = false;
@@ -95,7 +101,7 @@ impl Preprocessor<'_, '_> {
         let one = Macro {
             name: symbol,
             span: name.token.span,
-            parameters: parameters.map(Rc::from),
+            parameters: parameters.map(|names: Parameters| names.into_iter().collect()),
             is_variadic,
             body: Rc::from(body),
             dynamic: None,
@@ -116,27 +122,20 @@ impl Preprocessor<'_, '_> {
     }
 
     /// Reads a parameter list behind its parenthesis.
-    fn parameters(&mut self, is_variadic: &mut bool) -> Option<Vec<Symbol>> {
-        let mut names: Vec<Symbol> = Vec::new();
+    fn parameters(&mut self, is_variadic: &mut bool) -> Option<Parameters> {
+        let mut names = Parameters::default();
         loop {
             let token = self.raw();
             let error = match token.token.kind {
                 TokenKind::Punct(Punct::RightParen) if names.is_empty() => return Some(names),
                 TokenKind::Punct(Punct::RightParen) => "expected identifier in macro parameter list",
-                TokenKind::Punct(Punct::Ellipsis) => {
-                    names.push(self.known.va_args);
+                TokenKind::Punct(Punct::Ellipsis) if names.insert(self.known.va_args) => {
                     return self.last_parameter(is_variadic, names);
                 }
+                TokenKind::Punct(Punct::Ellipsis) => return self.duplicate_parameter(self.known.va_args, token),
                 TokenKind::End => "missing ')' in macro parameter list",
-                TokenKind::Identifier(name) if names.contains(&name) => {
-                    let text = format!("duplicate macro parameter name '{}'", self.session.names.text(name));
-                    self.session.diagnostics.error(token.token.span, text);
-                    return None;
-                }
-                TokenKind::Identifier(name) => {
-                    names.push(name);
-                    ""
-                }
+                TokenKind::Identifier(name) if names.insert(name) => "",
+                TokenKind::Identifier(name) => return self.duplicate_parameter(name, token),
                 TokenKind::Number(_)
                 | TokenKind::Char(_)
                 | TokenKind::String(_)
@@ -170,8 +169,15 @@ impl Preprocessor<'_, '_> {
         }
     }
 
+    /// Reports a parameter whose name another one has.
+    fn duplicate_parameter(&mut self, name: Symbol, token: PpToken) -> Option<Parameters> {
+        let text = format!("duplicate macro parameter name '{}'", self.session.names.text(name));
+        self.session.diagnostics.error(token.token.span, text);
+        None
+    }
+
     /// The parenthesis behind `...`.
-    fn last_parameter(&mut self, is_variadic: &mut bool, names: Vec<Symbol>) -> Option<Vec<Symbol>> {
+    fn last_parameter(&mut self, is_variadic: &mut bool, names: Parameters) -> Option<Parameters> {
         *is_variadic = true;
         let token = self.raw();
         if token.token.kind == TokenKind::Punct(Punct::RightParen) {

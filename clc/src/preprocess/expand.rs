@@ -73,7 +73,6 @@ impl Preprocessor<'_, '_> {
         let body = Rc::clone(&one.body);
         let symbol = one.name;
         let is_function = one.parameters.is_some();
-        let has_paste = body.iter().any(|token| token.token.kind == TokenKind::Punct(Punct::HashHash));
         let mut usage = name.token.span;
         let arguments = if is_function {
             if !self.is_call_next() {
@@ -91,6 +90,8 @@ impl Preprocessor<'_, '_> {
         } else {
             None
         };
+        // Behind the return for names without arguments, which would look at the body in vain each time.
+        let has_paste = body.iter().any(|token| token.token.kind == TokenKind::Punct(Punct::HashHash));
         let (line_start, space_before) = (name.token.line_start, name.token.space_before);
         if body.is_empty() {
             self.line_pending |= line_start;
@@ -175,8 +176,17 @@ impl Preprocessor<'_, '_> {
 
     /// Counts a token that expansions handled.
     pub(super) fn count_step(&mut self, span: Span) {
-        self.steps += 1;
-        if self.steps == limits::EXPANSION_STEPS {
+        self.count_steps(span, 1);
+    }
+
+    /// Counts text that `#` or `##` copies: as much as a token of usual length is one step.
+    pub(super) fn count_text(&mut self, span: Span, bytes: usize) {
+        self.count_steps(span, 1 + bytes / 16);
+    }
+
+    fn count_steps(&mut self, span: Span, count: usize) {
+        self.steps += count;
+        if self.steps >= limits::EXPANSION_STEPS {
             self.stop(span, "macros take too long to expand");
         }
     }

@@ -52,7 +52,7 @@ impl Preprocessor<'_, '_> {
         let base = self.session.sources.file(file).base;
         let lexer = Lexer::new(file, text, base);
         self.streams.push(Stream::File(Box::new(FileStream { lexer, conditionals: Vec::new(), origin })));
-        if !self.settings.is_empty() {
+        if self.settings.is_some() {
             self.begin_region();
         }
     }
@@ -63,7 +63,7 @@ impl Preprocessor<'_, '_> {
         for conditional in file.conditionals.iter().rev() {
             self.session.diagnostics.error(conditional.span, "unterminated conditional directive");
         }
-        if !self.settings.is_empty() {
+        if self.settings.is_some() {
             self.begin_region();
         }
     }

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use super::lexer::PpToken;
 use super::token::TokenKind;
 use crate::source::{Span, Symbol};
@@ -99,7 +101,7 @@ pub(super) struct MacroId(u32);
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Nobody asked yet whether it is predefined.
+    /// Not looked up yet among the predefined macros.
     Unknown,
     /// No macro.
     None,
@@ -113,8 +115,8 @@ pub(super) struct MacroTable {
     macros: Vec<Macro>,
     /// By symbol.
     entries: Vec<Entry>,
-    /// Entries that `#pragma push_macro` saved, by symbol.
-    pub saved: Vec<(Symbol, Entry)>,
+    /// Entries that `#pragma push_macro` saved, the last one last.
+    pub saved: FxHashMap<Symbol, Vec<Entry>>,
 }
 
 impl MacroTable {

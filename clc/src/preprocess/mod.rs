@@ -33,7 +33,7 @@ mod token;
 pub use print::print;
 pub use token::{Pragma, Punct, Token, TokenKind};
 
-use crate::diagnostics::{Diagnostic, Diagnostics, Setting};
+use crate::diagnostics::{Diagnostic, Diagnostics, Settings};
 use crate::limits;
 use crate::options::{Options, Version};
 use crate::source::{Interner, SourceMap, Span, Symbol};
@@ -112,8 +112,8 @@ struct Preprocessor<'s, 'o> {
     /// The end of the pragma that is being handled.
     pragma_end: Span,
     /// `#pragma clang diagnostic`, and what it pushed.
-    settings: Vec<Setting>,
-    settings_saved: Vec<Vec<Setting>>,
+    settings: Settings,
+    settings_saved: Vec<Settings>,
     /// White space and a line's beginning before the next token, left by an expansion to nothing.
     space_pending: bool,
     line_pending: bool,
@@ -146,7 +146,7 @@ pub fn preprocess(session: &mut Session<'_>, source: &[u8]) -> Preprocessed {
         pragmas: Vec::new(),
         packing: pragmas::Packing::default(),
         pragma_end: Span::NONE,
-        settings: Vec::new(),
+        settings: None,
         settings_saved: Vec::new(),
         space_pending: false,
         line_pending: false,

@@ -4,7 +4,6 @@ use super::Preprocessor;
 use super::directives::unescaped;
 use super::files::Origin;
 use super::lexer::PpToken;
-use super::macros::Entry;
 use super::token::{Pragma, Punct, TokenKind};
 use crate::diagnostics::{Diagnostic, Setting};
 use crate::source::{Span, Symbol};
@@ -478,14 +477,11 @@ impl Preprocessor<'_, '_> {
         let name = self.session.names.intern(&text);
         if which == "push_macro" {
             let entry = self.entry(name);
-            self.macros.saved.push((name, entry));
+            self.macros.saved.entry(name).or_default().push(entry);
             return;
         }
-        match self.macros.saved.iter().rposition(|(other, _)| *other == name) {
-            Some(at) => {
-                let (_, entry): (Symbol, Entry) = self.macros.saved.remove(at);
-                self.macros.set(name, entry);
-            }
+        match self.macros.saved.get_mut(&name).and_then(Vec::pop) {
+            Some(entry) => self.macros.set(name, entry),
             None => {
                 let text = format!("pragma pop_macro could not pop '{text}', no matching push_macro");
                 self.warn(span, "ignored-pragmas", text);
@@ -520,7 +516,7 @@ impl Preprocessor<'_, '_> {
         const GROUP: &str = "unknown-pragmas";
         let at = rest.get(1).map_or(self.pragma_end, |token| token.token.span);
         let is_on = match self.word(rest.first()) {
-            "push" => return self.settings_saved.push(self.settings.clone()),
+            "push" => return self.settings_saved.push(self.settings),
             "pop" => {
                 match self.settings_saved.pop() {
                     Some(settings) => self.settings = settings,
@@ -548,7 +544,8 @@ impl Preprocessor<'_, '_> {
             Some(name) => (name, is_on.map(|on| !on)),
             None => (name, is_on),
         };
-        self.settings.push(Setting { group: name.to_owned(), is_on });
+        let setting = Setting { group: name.to_owned(), is_on };
+        self.settings = self.session.diagnostics.add_setting(self.settings, setting);
         self.begin_region();
     }
 
@@ -556,7 +553,7 @@ impl Preprocessor<'_, '_> {
     pub(super) fn begin_region(&mut self) {
         if let Some(file) = self.file() {
             let position = file.lexer.base + file.lexer.at as u32;
-            self.session.diagnostics.begin_region(position, &self.settings);
+            self.session.diagnostics.begin_region(position, self.settings);
         }
     }
 }

@@ -90,6 +90,7 @@ impl Preprocessor<'_, '_> {
             if index > 0 && (token.token.space_before || token.token.line_start) {
                 text.push(' ');
             }
+            let before = text.len();
             let spelling = self.spelling(token);
             if matches!(token.token.kind, TokenKind::String(_) | TokenKind::Char(_)) {
                 for character in spelling.chars() {
@@ -100,6 +101,10 @@ impl Preprocessor<'_, '_> {
                 }
             } else {
                 text.push_str(&spelling);
+            }
+            self.count_text(span, text.len() - before);
+            if self.is_stopped {
+                break;
             }
         }
         let backslashes = text.bytes().rev().take_while(|byte| *byte == b'\\').count();

@@ -363,8 +363,13 @@ impl Preprocessor<'_, '_> {
 
     /// Pastes two tokens; `None`, and an error, if the result is not a token.
     fn paste(&mut self, left: PpToken, operator: PpToken, right: PpToken) -> Option<PpToken> {
+        if self.is_stopped {
+            return None;
+        }
         let mut text = self.spelling(&left).into_owned();
         text.push_str(&self.spelling(&right));
+        // A chain of pastes copies, and keeps, all its beginnings.
+        self.count_text(operator.token.span, text.len());
         let Some(kind) = self.lex_one(&text) else {
             let message = format!("pasting formed '{text}', an invalid preprocessing token");
             self.session.diagnostics.report(Diagnostic::error(operator.token.span, message));

@@ -152,6 +152,7 @@ impl Checker<'_, '_> {
             is_packed: false,
             align: None,
             layout: Layout::default(),
+            depth: 1,
             span,
         });
         (record, self.module.types.intern(TypeKind::Record(record)))

@@ -1,11 +1,14 @@
 //! Types as declarators make them.
 
+use rustc_hash::FxHashMap;
+
 use super::Checker;
 use super::attributes::Attributes;
 use super::specifiers::Specified;
 use crate::diagnostics::Diagnostic;
+use crate::limits;
 use crate::source::Span;
-use crate::syntax::ast::{self, DeclaratorPart, Name};
+use crate::syntax::ast::{self, DeclaratorPart};
 use crate::types::{AddressSpace, FunctionType, QualTy, Quals, Ty, TypeKind, Uses};
 
 /// A parameter of a function declarator.
@@ -95,7 +98,19 @@ impl Checker<'_, '_> {
         {
             ty.ty = self.extended_vector(ty.ty, lanes, span);
         }
+        if self.is_too_deep(ty.ty, span) {
+            ty.ty = self.module.types.error();
+        }
         Declared { name: declarator.name, ty, space, attributes, parameters, span }
+    }
+
+    /// Reports a type of more parts than limits allow: the parser limits those of one declarator, but `typedef`s add up.
+    pub(crate) fn is_too_deep(&mut self, ty: Ty, span: Span) -> bool {
+        let is_too_deep = self.module.types.depth(ty) > limits::NESTING;
+        if is_too_deep {
+            self.error(span, format!("type exceeds the maximum of {} parts", limits::NESTING));
+        }
+        is_too_deep
     }
 
     /// A pointer type. A space that is not written is the default one.
@@ -256,19 +271,19 @@ impl Checker<'_, '_> {
         // The names of a prototype have a scope of their own; those of a definition are declared again in its body.
         self.scopes.push();
         let around = std::mem::replace(&mut self.in_parameters, true);
-        let mut names = Vec::new();
+        let mut names = FxHashMap::default();
         let mut list = Vec::new();
         for parameter in &function.parameters {
             let declared = self.parameter(parameter);
             if let Some(name) = declared.name
                 && outermost
             {
-                if let Some(previous) = names.iter().find(|one: &&Name| one.symbol == name.symbol) {
+                let first = *names.entry(name.symbol).or_insert(name.span);
+                if first != name.span {
                     let text = format!("redefinition of parameter '{}'", self.text(name.symbol));
                     let error = Diagnostic::error(name.span, text);
-                    self.report(error.note(previous.span, "previous declaration is here"));
+                    self.report(error.note(first, "previous declaration is here"));
                 }
-                names.push(name);
             }
             list.push(declared);
         }

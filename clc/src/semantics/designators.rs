@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Checker;
 use super::initializers::{Cursor, Node};
 use crate::limits;
+use crate::source::Span;
 use crate::syntax::ast::{self, Designator};
 use crate::types::{Ty, TypeKind};
 
@@ -19,7 +20,7 @@ impl Checker<'_, '_> {
         cursor: &mut Cursor<'_>,
     ) -> Option<u64> {
         let (first, rest) = designators.split_first()?;
-        let (path, last) = match first {
+        let (path, last, span) = match first {
             Designator::Field(name) => {
                 let TypeKind::Record(id) = *self.module.types.kind(ty) else {
                     let text = format!(
@@ -42,25 +43,41 @@ impl Checker<'_, '_> {
                 if self.module.types.record(id).is_union {
                     members.retain(|member, _| *member == index);
                 }
-                (path, u64::from(index))
+                (path, u64::from(index), name.span)
             }
             Designator::Index(low, high) => {
-                let (low, high) = self.designated_range(ty, low, high.as_ref())?;
-                (vec![u32::try_from(low).ok()?], high)
+                let (first, last) = self.designated_range(ty, low, high.as_ref())?;
+                (vec![u32::try_from(first).ok()?], last, low.span)
             }
         };
         let number = *path.first()?;
+        if let TypeKind::Array(..) = self.module.types.kind(ty) {
+            let end = members.last_key_value().map_or(0, |(last, _)| u64::from(*last) + 1);
+            self.count_unlisted(u64::from(number).saturating_sub(end), span)?;
+        }
         let child = self.member_type(ty, number)?;
         let inner_path = path.get(1..)?;
         self.designated_member(child, members, number, inner_path, rest, cursor)?;
         let start = u64::from(number);
         if last > start {
             let node = members.get(&number)?.clone();
+            self.count_unlisted((last - start).saturating_mul(node.elements()), span)?;
             for index in start + 1..=last {
                 members.insert(u32::try_from(index).ok()?, node.clone());
             }
         }
         Some(last + 1)
+    }
+
+    /// Counts elements of arrays that a range repeats or a designator skips. `None`, and an error, if they are too many.
+    fn count_unlisted(&mut self, count: u64, span: Span) -> Option<()> {
+        self.unlisted = self.unlisted.saturating_add(count);
+        if self.unlisted <= limits::CONSTANT_ELEMENTS {
+            return Some(());
+        }
+        let limit = limits::CONSTANT_ELEMENTS;
+        self.error(span, format!("designators repeat or skip more than {limit} array elements"));
+        None
     }
 
     /// The bounds of an index designator.

@@ -47,7 +47,7 @@ fn never_returns(expr: &Expr, is_noreturn: &dyn Fn(FunctionId) -> bool) -> bool 
         || matches!(&expr.kind, ExprKind::Builtin(Lowering::Unreachable, _))
 }
 
-/// Whether any statement, at any depth, fulfils a condition; loops and switches are entered if `deep`.
+/// Whether any statement, at any depth, fulfils a condition; the bodies of loops and of switches count only if the flags say so.
 fn any(statements: &[Stmt], into_loops: bool, into_switches: bool, test: &dyn Fn(&StmtKind) -> bool) -> bool {
     statements.iter().any(|statement| {
         test(&statement.kind)

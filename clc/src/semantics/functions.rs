@@ -16,9 +16,6 @@ impl Checker<'_, '_> {
 
     /// Notes that the current function calls another one of the program, or takes its address.
     pub(crate) fn record_call(&mut self, callee: FunctionId, span: Span) {
-        if let Some(info) = self.functions.get_mut(callee.0 as usize) {
-            info.used.get_or_insert(span);
-        }
         if let Some(caller) = self.current_function() {
             self.calls.push((caller, callee, span));
         }
@@ -221,7 +218,6 @@ impl Checker<'_, '_> {
             ty: declared.ty.ty,
             is_overloadable: attributes.overloadable,
             is_noreturn: attributes.noreturn || storage.contains(Storage::NORETURN),
-            used: None,
             deprecated: attributes.deprecated.clone(),
             unavailable: attributes.unavailable.clone(),
             warn_unused_result: attributes.warn_unused_result,

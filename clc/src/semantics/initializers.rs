@@ -18,6 +18,17 @@ pub(super) enum Node {
     Members(Ty, BTreeMap<u32, Node>),
 }
 
+impl Node {
+    /// Number of values in it: what a copy costs.
+    pub(super) fn elements(&self) -> u64 {
+        match self {
+            Node::Value(Expr { kind: ExprKind::Constant(constant), .. }) => constant.elements(),
+            Node::Value(_) => 1,
+            Node::Members(_, members) => 1 + members.values().map(Node::elements).sum::<u64>(),
+        }
+    }
+}
+
 /// The items of a list, and how far they are used.
 pub(super) struct Cursor<'a> {
     items: &'a [InitItem],

@@ -1,5 +1,7 @@
 //! What kernels have besides functions: rules for their parameters, attributes, and what the host can ask about them.
 
+use rustc_hash::FxHashSet;
+
 use super::Checker;
 use super::declarators::{Declared, DeclaredParameter};
 use crate::diagnostics::Diagnostic;
@@ -123,14 +125,13 @@ impl Checker<'_, '_> {
     /// Reports members that a record as a kernel's parameter cannot have.
     fn check_kernel_record(&mut self, id: RecordId, span: Span) {
         let mut stack = vec![id];
-        let mut seen = Vec::new();
+        let mut seen = FxHashSet::from_iter([id]);
         while let Some(record) = stack.pop() {
-            seen.push(record);
             for (index, field) in self.module.types.record(record).fields.clone().into_iter().enumerate() {
                 let element = self.element_of_arrays(field.ty.ty);
                 let kind = self.module.types.kind(element);
                 if let TypeKind::Record(inner) = kind {
-                    if !seen.contains(inner) {
+                    if seen.insert(*inner) {
                         stack.push(*inner);
                     }
                     continue;

@@ -152,7 +152,7 @@ impl Mangler {
         let Some(index) = self.seen.iter().position(|one| one == plain) else { return false };
         self.text.push('S');
         if let Some(number) = index.checked_sub(1) {
-            // Base 36; more than 36 distinct types in one list do not need more.
+            // In base 36; the first one has no number.
             let mut digits = Vec::new();
             let mut rest = number;
             loop {

@@ -88,6 +88,8 @@ pub(crate) struct Checker<'s, 'o> {
     pub in_parameters: bool,
     /// How deep expressions, statements and initializers are nested.
     pub depth: u32,
+    /// Elements of arrays that designators repeated or skipped so far.
+    pub unlisted: u64,
 }
 
 /// An expression before it is used: only the use decides whether a place is read.
@@ -136,6 +138,7 @@ pub fn check(session: &mut Session<'_>, unit: &ast::Unit) -> Module {
         builtins: FxHashMap::default(),
         in_parameters: false,
         depth: 0,
+        unlisted: 0,
     };
     checker.unit(unit);
     checker.module

@@ -3,6 +3,7 @@
 use super::scope::Tag;
 use super::{Checker, Entity};
 use crate::diagnostics::Diagnostic;
+use crate::limits;
 use crate::source::{Span, Symbol};
 use crate::syntax::ast::{EnumSpecifier, Member, Name, RecordSpecifier, Storage, TypeSpecifier};
 use crate::types::{
@@ -75,6 +76,7 @@ impl Checker<'_, '_> {
             is_packed: false,
             align: None,
             layout: Layout::default(),
+            depth: 1,
             span: specifier.name.map_or(specifier.span, |name| name.span),
         })
     }
@@ -271,11 +273,22 @@ impl Checker<'_, '_> {
         if size > 1 << 60 {
             self.error(span, "structure is too large");
         }
+        let depth = 1 + fields.iter().map(|field| self.record_depth(field.ty.ty)).max().unwrap_or(0);
+        if depth > limits::NESTING {
+            self.error(span, format!("structures are nested more than {} deep", limits::NESTING));
+        }
         let record = self.module.types.record_mut(id);
         record.fields = fields;
         record.layout = Layout { size, align };
+        record.depth = depth;
         record.is_packed = is_packed;
         record.is_complete = true;
+    }
+
+    /// How many records an object of a type consists of, one in another.
+    fn record_depth(&self, ty: Ty) -> u32 {
+        let TypeKind::Record(id) = *self.module.types.kind(self.element_of_arrays(ty)) else { return 0 };
+        self.module.types.record(id).depth
     }
 
     /// Lays a record of a block's captures out.
@@ -347,7 +360,7 @@ impl Checker<'_, '_> {
         };
         let ty = self.module.types.intern(TypeKind::Enum(id));
         if let Some(constants) = &specifier.constants {
-            self.enum_constants(id, ty, constants, attributes.packed);
+            self.enum_constants(id, constants, attributes.packed);
         }
         ty
     }
@@ -362,13 +375,7 @@ impl Checker<'_, '_> {
     }
 
     /// Declares the constants of an enumeration and chooses its type.
-    fn enum_constants(
-        &mut self,
-        id: EnumId,
-        ty: Ty,
-        constants: &[(Name, Option<crate::syntax::ast::Expr>)],
-        packed: bool,
-    ) {
+    fn enum_constants(&mut self, id: EnumId, constants: &[(Name, Option<crate::syntax::ast::Expr>)], packed: bool) {
         let mut values = Vec::new();
         let mut next = 0_i128;
         for (name, value) in constants {
@@ -409,7 +416,6 @@ impl Checker<'_, '_> {
         let enumeration = self.module.types.enumeration_mut(id);
         enumeration.scalar = scalar;
         enumeration.is_complete = true;
-        let _ = ty;
         let all_int = i32::try_from(low).is_ok() && i32::try_from(high).is_ok();
         for (name, value) in values {
             let own = if all_int || i32::try_from(value).is_ok() { Scalar::Int } else { scalar };

@@ -391,12 +391,17 @@ impl Checker<'_, '_> {
         ty
     }
 
+    /// Checks what is not evaluated: its calls do not take place, so they are neither recursive nor need a definition.
+    pub(crate) fn unevaluated<T>(&mut self, check: impl FnOnce(&mut Self) -> T) -> T {
+        let calls = self.calls.len();
+        let result = check(self);
+        self.calls.truncate(calls);
+        result
+    }
+
     /// The type of an expression that is not evaluated; arrays have not decayed.
     pub(crate) fn unevaluated_type(&mut self, expr: &ast::Expr) -> QualTy {
-        let calls = self.calls.len();
-        let operand = self.operand(expr);
-        self.calls.truncate(calls);
-        match operand {
+        match self.unevaluated(|checker| checker.operand(expr)) {
             super::Operand::Place(place) => place.ty,
             super::Operand::Value(value) => QualTy::plain(value.ty),
             super::Operand::Functions(list) => {

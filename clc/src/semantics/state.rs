@@ -15,8 +15,6 @@ pub(crate) struct FunctionInfo {
     pub is_overloadable: bool,
     /// `noreturn`
     pub is_noreturn: bool,
-    /// Where it is called or its address is taken first.
-    pub used: Option<Span>,
     /// The message of `deprecated`.
     pub deprecated: Option<String>,
     /// The message of `unavailable`.
@@ -36,7 +34,6 @@ impl FunctionInfo {
             ty,
             is_overloadable: false,
             is_noreturn: false,
-            used: None,
             deprecated: None,
             unavailable: None,
             warn_unused_result: false,

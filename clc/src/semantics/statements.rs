@@ -3,7 +3,7 @@
 use super::{Assigning, Checker};
 use crate::preprocess::Pragma;
 use crate::source::Span;
-use crate::syntax::ast::{self};
+use crate::syntax::ast;
 use crate::tree::{Expr, ExprKind, LoopHints, Stmt, StmtKind};
 use crate::types::TypeKind;
 

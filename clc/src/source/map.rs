@@ -22,7 +22,7 @@ pub struct SourceFile {
     /// Offsets in the text at which lines begin.
     pub lines: Vec<u32>,
     /// `#line` directives, in order: offset in the text from which it applies, the number of the line that begins there, and the
-    /// name if it sets one.
+    /// name if it or one before it sets one.
     pub line_directives: Vec<(u32, u32, Option<Arc<str>>)>,
 }
 
@@ -94,7 +94,9 @@ impl SourceMap {
 
     /// Adds a `#line` directive that applies from `offset` of the file.
     pub fn add_line_directive(&mut self, id: FileId, offset: u32, line: u32, name: Option<Arc<str>>) {
-        self.files[id.0 as usize].line_directives.push((offset, line, name));
+        let directives = &mut self.files[id.0 as usize].line_directives;
+        let name = name.or_else(|| directives.last().and_then(|(.., name)| name.clone()));
+        directives.push((offset, line, name));
     }
 
     /// Adds an expansion.
@@ -155,10 +157,9 @@ impl SourceMap {
         let Some(at) = after.checked_sub(1) else {
             return Some(Location { file: file.name.clone(), line: physical, column });
         };
-        let (from, line, _) = file.line_directives[at];
-        let first = file.lines.partition_point(|start| *start <= from) as u32;
-        let name = file.line_directives[..after].iter().rev().find_map(|(.., name)| name.clone());
+        let (from, line, name) = &file.line_directives[at];
+        let first = file.lines.partition_point(|start| start <= from) as u32;
         let line = line.wrapping_add(physical - first);
-        Some(Location { file: name.unwrap_or_else(|| file.name.clone()), line, column })
+        Some(Location { file: name.as_ref().unwrap_or(&file.name).clone(), line, column })
     }
 }

@@ -271,7 +271,7 @@ pub enum TypeKind {
     Void,
     /// A scalar.
     Scalar(Scalar),
-    /// A vector: 2, 3, 4, 8 or 16 elements (any count from 1 to 64 by `ext_vector_type`).
+    /// A vector: 2, 3, 4, 8 or 16 elements (any count up to 64 by `ext_vector_type`).
     Vector(Scalar, u8),
     /// A pointer to an object.
     Pointer(QualTy),
@@ -368,6 +368,8 @@ pub struct Record {
     pub align: Option<u32>,
     /// Its size and alignment when it is complete.
     pub layout: Layout,
+    /// How many records it is made of, one in another, when it is complete.
+    pub depth: u32,
     /// Where it is declared.
     pub span: Span,
 }

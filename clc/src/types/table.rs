@@ -9,6 +9,8 @@ use super::{EnumId, Enumeration, Layout, QualTy, Record, RecordId, Scalar, Ty, T
 #[derive(Debug)]
 pub struct TypeTable {
     kinds: IndexSet<TypeKind, FxBuildHasher>,
+    /// How many pointers, arrays and functions each type is made of, one in another. Records count as nothing.
+    depths: Vec<u32>,
     records: Vec<Record>,
     enums: Vec<Enumeration>,
     /// Bytes of a pointer.
@@ -25,7 +27,13 @@ const SCALARS: u32 = 2;
 impl TypeTable {
     /// A table for pointers of this size.
     pub fn new(pointer_bytes: u32) -> Self {
-        let mut table = Self { kinds: IndexSet::default(), records: Vec::new(), enums: Vec::new(), pointer_bytes };
+        let mut table = Self {
+            kinds: IndexSet::default(),
+            depths: Vec::new(),
+            records: Vec::new(),
+            enums: Vec::new(),
+            pointer_bytes,
+        };
         table.intern(TypeKind::Error);
         table.intern(TypeKind::Void);
         for scalar in Scalar::ALL {
@@ -36,7 +44,44 @@ impl TypeTable {
 
     /// The type of a kind.
     pub fn intern(&mut self, kind: TypeKind) -> Ty {
-        Ty(self.kinds.insert_full(kind).0 as u32)
+        let (index, is_new) = self.kinds.insert_full(kind);
+        if is_new {
+            self.depths.push(self.new_depth(&self.kinds[index]));
+        }
+        Ty(index as u32)
+    }
+
+    /// How many pointers, arrays and functions a type is made of, one in another.
+    pub fn depth(&self, ty: Ty) -> u32 {
+        self.depths[ty.0 as usize]
+    }
+
+    fn new_depth(&self, kind: &TypeKind) -> u32 {
+        match kind {
+            TypeKind::Pointer(to) | TypeKind::Array(to, _) => 1 + self.depth(to.ty),
+            TypeKind::FunctionPointer(to)
+            | TypeKind::BlockPointer(to)
+            | TypeKind::Atomic(to)
+            | TypeKind::Pipe(to, _) => 1 + self.depth(*to),
+            TypeKind::Function(function) => {
+                let parts = function.parameters.iter().map(|parameter| parameter.ty);
+                1 + parts.fold(self.depth(function.result), |depth, ty| depth.max(self.depth(ty)))
+            }
+            TypeKind::Error
+            | TypeKind::Void
+            | TypeKind::Scalar(_)
+            | TypeKind::Vector(..)
+            | TypeKind::Record(_)
+            | TypeKind::Enum(_)
+            | TypeKind::Image(..)
+            | TypeKind::Sampler
+            | TypeKind::Event
+            | TypeKind::ClkEvent
+            | TypeKind::Queue
+            | TypeKind::NdRange
+            | TypeKind::ReserveId
+            | TypeKind::NamedBarrier => 0,
+        }
     }
 
     /// What a type is.
@@ -166,7 +211,7 @@ impl TypeTable {
                 record.layout
             }
             TypeKind::Atomic(of) => self.layout(*of)?,
-            // An ndrange_t is six size_t and a dimension, as the kernel compiler has it.
+            // An `ndrange_t` is a dimension and nine `size_t`, as the kernel compiler has it.
             TypeKind::NdRange => Layout { size: 10 * u64::from(self.pointer_bytes), align: self.pointer_bytes },
             TypeKind::Pointer(_)
             | TypeKind::FunctionPointer(_)

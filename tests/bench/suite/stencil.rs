@@ -32,7 +32,7 @@ pub(super) fn stencil3d() -> Work {
     let grid = Random::new(71).floats(SIDE * SIDE * SIDE, -1.0, 1.0);
     let input = work.input(&grid);
     let output = work.output(SIDE * SIDE * SIDE, Tolerance::close(1e-5, 1e-5), move || {
-        // Nobody writes the border.
+        // The border is not written.
         let mut next = vec![f32::from_ne_bytes([FILL; 4]); grid.len()];
         for z in 1..=INNER {
             for y in 1..=INNER {
@@ -100,7 +100,7 @@ pub(super) fn near_median() -> Work {
     let image = Random::new(75).floats(SIDE * SIDE, 0.0, 1.0);
     let input = work.input(&image);
     let output = work.output(SIDE * SIDE, Tolerance::EXACT, move || {
-        // Nobody writes the border.
+        // The border is not written.
         let mut medians = vec![f32::from_ne_bytes([FILL; 4]); image.len()];
         for y in 2..INNER + 2 {
             for x in 2..INNER + 2 {

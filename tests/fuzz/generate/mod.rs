@@ -131,7 +131,7 @@ struct Generator {
     flow: Vec<stmt::Enclosing>,
     /// Whether all work-items of the group execute this place together.
     together: bool,
-    /// The type of the function's result; none in the kernel.
+    /// The type of the function's result; `None` in the kernel and in procedures.
     result: Option<Ty>,
     /// Only uniform variables may be read.
     only_uniform: bool,
@@ -531,4 +531,20 @@ impl Generator {
             g.line("out[gid] = h;");
         });
     }
+}
+
+/// A template with capital letters replaced that stand alone or begin a name. The texts are not searched for letters again:
+/// they have names of macros.
+fn fill(template: &str, texts: &[(char, &str)]) -> String {
+    let mut out = String::new();
+    let mut within = false;
+    for letter in template.chars() {
+        let found = (!within).then(|| texts.iter().find(|(replaced, _)| *replaced == letter)).flatten();
+        match found {
+            Some((_, text)) => out.push_str(text),
+            None => out.push(letter),
+        }
+        within = letter.is_ascii_alphanumeric() || letter == '_';
+    }
+    out
 }

@@ -2,7 +2,7 @@
 //! what the work-items of a group do together in loops with barriers.
 
 use super::types::{Elem, Ty, UINT, ULONG};
-use super::{Generator, Kind, MOST_LOCAL};
+use super::{Generator, Kind, MOST_LOCAL, fill};
 
 impl Generator {
     /// A macro that defines functions, and functions with one name.
@@ -82,15 +82,15 @@ impl Generator {
             13 => {
                 "uint N = 1, Nl = (X) & 15; { uint s = (Y) | 1; while (Nl) { if (Nl & 1) N *= s; s *= s; Nl >>= 1; } } do { if (N & 8) break; N += 3; } while (N % 5);"
             }
-            15 => {
-                // Two loops left at once: what the inner one has computed is used after both.
-                "uint N = 0, Nk = 0; do { N = (X) & 7; for (uint k = 0; k < (((Y) >> Nk) & 7); k++) { if ((N ^ (Z)) % 5 == 3) goto Na; N = N * 3 + k; } } \
-                 while (++Nk < 4 && ((X) >> Nk & 3)); Na: N ^= 1;"
-            }
             14 => {
                 // A search that goes back: a loop whose only exit is in one arm of a branch.
                 "uint L[4] = { (X) & 7 }, Nk = 0, N = 0; for (;;) { if (L[Nk] == 0) { if (Nk == 0) break; Nk--; continue; } \
                  L[Nk] &= L[Nk] - 1; if (Nk == 3) { N++; continue; } N = N * 3 + Nk; L[++Nk] = (Y) + N & 3; }"
+            }
+            15 => {
+                // Two loops left at once: what the inner one has computed is used after both.
+                "uint N = 0, Nk = 0; do { N = (X) & 7; for (uint k = 0; k < (((Y) >> Nk) & 7); k++) { if ((N ^ (Z)) % 5 == 3) goto Na; N = N * 3 + k; } } \
+                 while (++Nk < 4 && ((X) >> Nk & 3)); Na: N ^= 1;"
             }
             _ => {
                 "uint L[2][3] = { { X, Y }, { Z } }, N = 0; uint (*Np)[3] = L; for (int k = 0; k < 6; k++) { Np[k & 1][k % 3] += Np[(k + 1) & 1][(k * 2) % 3] ^ k; N ^= *(*(L + k / 3) + k % 3); }"
@@ -169,19 +169,4 @@ impl Generator {
             self.declare(&name, Kind::Value(of), true, false);
         }
     }
-}
-
-/// A template with capital letters replaced that stand alone or begin a name.
-fn fill(template: &str, texts: &[(char, &str)]) -> String {
-    let mut out = String::new();
-    let mut within = false;
-    for letter in template.chars() {
-        let found = (!within).then(|| texts.iter().find(|(replaced, _)| *replaced == letter)).flatten();
-        match found {
-            Some((_, text)) => out.push_str(text),
-            None => out.push(letter),
-        }
-        within = letter.is_ascii_alphanumeric() || letter == '_';
-    }
-    out
 }

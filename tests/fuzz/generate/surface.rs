@@ -2,7 +2,7 @@
 //! pointers, layout, and C's operators with effects. The rest of the generator keeps operands in one type.
 
 use super::types::{Elem, INTS, Ty, UINT};
-use super::{Generator, Kind, Var};
+use super::{Generator, Kind, Var, fill};
 
 /// Scalars in the order of their numbers in [`Generator::type_number`].
 const SCALARS: [Elem; 10] =
@@ -28,18 +28,6 @@ fn is_defined(op: &str, a: Elem, b: Elem) -> bool {
         "*" => !common(a, b).is_signed() || bits <= 8,
         _ => true,
     }
-}
-
-/// A template with letters replaced by texts, which are not searched for letters again.
-fn substituted(template: &str, texts: &[(char, &str)]) -> String {
-    let text_of = |letter| texts.iter().find(|(replaced, _)| *replaced == letter).map(|(_, text)| *text);
-    template.chars().fold(String::new(), |mut out, letter| {
-        match text_of(letter) {
-            Some(text) => out.push_str(text),
-            None => out.push(letter),
-        }
-        out
-    })
 }
 
 impl Generator {
@@ -321,7 +309,6 @@ impl Generator {
                     "A N = 0; do { if (T & 1) continue; N ^= (A)S; } while (T >>= 1, T & 7);",
                     "A N = !T-- == !S ? ~T : -S;",
                 ][self.rng.usize(..6)];
-                // The value of a signed type stays small.
                 let text = text.replace('T', &format!("{name}t")).replace('S', &format!("{name}s"));
                 self.line(text.replace('A', "uint").replace('N', &name));
                 self.declare(&name, Kind::Value(UINT), true, false);
@@ -384,8 +371,7 @@ impl Generator {
                     "(&N)->s3 = X.y; ((private E *)&N)[1] *= 3;",
                 ][self.rng.usize(..7)];
                 // Expressions have capital letters of their own, in the names of macros.
-                let text =
-                    substituted(text, &[('X', &format!("({x})")), ('I', &index), ('E', elem.name()), ('N', &name)]);
+                let text = fill(text, &[('X', &format!("({x})")), ('I', &index), ('E', elem.name()), ('N', &name)]);
                 self.line(text);
                 self.declare(&name, Kind::Value(ty), true, false);
                 return;

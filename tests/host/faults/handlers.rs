@@ -81,7 +81,7 @@ isolated! {
             own_fault();
         }
     };
-    /// It asks the handlers before it, as the specification of signal chains in libraries asks for.
+    /// The application's handler passes faults that are not its own on to the handler before it, as handlers of libraries should.
     installed_after => || {
         let rig = Rig::new();
         kernel_fault(&rig);
@@ -92,7 +92,7 @@ isolated! {
             own_fault();
         }
     };
-    /// It asks nobody: the driver has to notice it.
+    /// The application's handler passes nothing on: the driver has to notice that it was replaced.
     replaced => || {
         let rig = Rig::new();
         kernel_fault(&rig);

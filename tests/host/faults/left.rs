@@ -1,4 +1,4 @@
-//! What is left in a process when it does nothing, after a fork, or when it uses the driver no more: no processor time, no
+//! What is left in a process when it does nothing, after a fork, or when it no longer uses the driver: no processor time, no
 //! memory, no output.
 
 use std::io::{Read as _, Seek as _};

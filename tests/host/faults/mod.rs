@@ -12,6 +12,8 @@ use opencl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_in
 
 use clift_tests::session::session;
 
+use crate::child::{self, VARIABLE};
+
 mod commands;
 mod endless;
 mod exhaustion;
@@ -20,9 +22,6 @@ mod host;
 mod left;
 mod memory;
 mod termination;
-
-/// Names the case that a child process is to run.
-const VARIABLE: &str = "CLIFT_TEST_CHILD";
 
 /// Seconds that a case may take; 120 if it is not set.
 const SECONDS: &str = "CLIFT_TEST_SECONDS";
@@ -52,7 +51,7 @@ fn isolate(path: &str, env: &[(&str, &str)], body: impl FnOnce()) {
 /// In the parent: runs this test in a child process and returns how that ended. In the child: runs the body.
 fn child(path: &str, env: &[(&str, &str)], body: impl FnOnce()) -> Option<ExitStatus> {
     let name = path.split_once("::").map_or(path, |(_, name)| name);
-    if std::env::var(VARIABLE).is_ok_and(|value| value == name) {
+    if child::is_for(name) {
         body();
         return None;
     }

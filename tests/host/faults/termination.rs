@@ -53,7 +53,7 @@ fn stops(source: &str, sizes: (usize, usize), waiting: bool) {
         assert_eq!(terminate(context as cl_context), TERMINATED);
     });
     if !waiting {
-        // The workers run it, and nobody helps.
+        // Only the workers run it: this thread does not wait in the driver.
         thread.join().expect("it survives");
         while status(event) > 0 {
             assert!(start.elapsed() < Duration::from_secs(60), "it is not stopped");

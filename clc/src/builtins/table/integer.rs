@@ -13,7 +13,7 @@ const NARROW: Types =
     types(&[Scalar::Char, Scalar::UChar, Scalar::Short, Scalar::UShort, Scalar::Int, Scalar::UInt], ANY);
 
 /// Dot products of vectors.
-const BYTES: When = When::Any(&[When::Feature("__opencl_c_integer_dot_product_input_4x8bit")]);
+const BYTES: When = When::Feature("__opencl_c_integer_dot_product_input_4x8bit");
 /// Dot products of integers that hold four bytes. Required by OpenCL C 3.1.
 const PACKED: When = When::Any(&[When::Feature("__opencl_c_integer_dot_product_input_4x8bit_packed"), V3_1]);
 

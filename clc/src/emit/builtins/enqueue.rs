@@ -1,4 +1,4 @@
-//! Device-side enqueue.
+//! Device-side enqueue. Flags, events and so on have the same numbers in SPIR-V; only blocks are taken apart.
 
 use smallvec::SmallVec;
 use spirv::{Capability, Op, StorageClass};
@@ -10,8 +10,8 @@ use crate::emit::function::FunctionEmitter;
 use crate::emit::types::storage_class;
 use crate::types::{AddressSpace, TypeKind};
 
-/// `CLK_ENQUEUE_FLAGS_` numbers, events and so on are the same in SPIR-V; only blocks are taken apart.
-const EVENTS_BEFORE_BLOCK: usize = 6;
+/// Arguments of `enqueue_kernel` before the block, if it has events.
+const ARGUMENTS_WITH_EVENTS: usize = 6;
 
 impl FunctionEmitter<'_, '_> {
     /// An operation of device-side enqueue.
@@ -70,7 +70,7 @@ impl FunctionEmitter<'_, '_> {
     fn enqueue_kernel(&mut self, call: &Call<'_>) -> Id {
         let Some(at) = self.block_argument(call) else { return self.module.zero(call.result) };
         let mut operands: SmallVec<[u32; 16]> = call.values.iter().take(3).copied().collect();
-        if at >= EVENTS_BEFORE_BLOCK {
+        if at >= ARGUMENTS_WITH_EVENTS {
             operands.push(call.value(3));
             operands.push(self.event_pointer(call, 4));
             operands.push(self.event_pointer(call, 5));

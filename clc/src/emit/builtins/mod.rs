@@ -2,7 +2,7 @@
 //!
 //! | file | lowerings |
 //! |---|---|
-//! | `arithmetic.rs` | extended instructions, predicates, dot products, bit fields, arithmetic that tells an overflow |
+//! | `arithmetic.rs` | predicates, dot products, bit fields, arithmetic that tells an overflow |
 //! | `conversions.rs` | `convert_` |
 //! | `work_items.rs` | built-in variables, the clock |
 //! | `sync.rs` | scopes and memory semantics, barriers, fences, address spaces |
@@ -26,7 +26,7 @@ mod tests;
 mod work_items;
 
 use smallvec::SmallVec;
-use spirv::Op;
+use spirv::{Capability, Op};
 
 use super::Id;
 use super::function::FunctionEmitter;
@@ -142,7 +142,7 @@ pub(crate) fn call(
     (!is_void).then_some(value)
 }
 
-/// Helpers of all files here.
+/// Extended instructions, assumptions, and helpers of all files here.
 impl FunctionEmitter<'_, '_> {
     /// Scalar and lanes of an arithmetic type.
     fn lanes_of(&self, ty: Ty) -> (Scalar, u8) {
@@ -166,6 +166,14 @@ impl FunctionEmitter<'_, '_> {
         operands.extend_from_slice(literals);
         let ty = self.module.type_id(call.result);
         self.ext(number, ty, &operands)
+    }
+
+    /// `__builtin_assume` of a `bool`.
+    fn assume(&mut self, call: &Call<'_>) -> Id {
+        self.module.capability(Capability::ExpectAssumeKHR);
+        self.module.extension(ASSUMPTIONS);
+        self.op_void(Op::AssumeTrueKHR, &[call.value(0)]);
+        0
     }
 
     /// What a pointer argument points to.

@@ -1,8 +1,8 @@
-//! Scopes and memory semantics; barriers, fences, and address spaces of pointers.
+//! Scopes and memory semantics; barriers, also named ones; fences; address spaces of pointers.
 
 use spirv::{Capability, MemorySemantics, Op, Scope, StorageClass};
 
-use super::{ASSUMPTIONS, Call};
+use super::Call;
 use crate::builtins::{FenceKind, NamedBarrierOp};
 use crate::emit::Id;
 use crate::emit::function::FunctionEmitter;
@@ -34,14 +34,6 @@ fn order_bits(order: u64) -> MemorySemantics {
 }
 
 impl FunctionEmitter<'_, '_> {
-    /// `__builtin_assume` of a `bool`.
-    pub(super) fn assume(&mut self, call: &Call<'_>) -> Id {
-        self.module.capability(Capability::ExpectAssumeKHR);
-        self.module.extension(ASSUMPTIONS);
-        self.op_void(Op::AssumeTrueKHR, &[call.value(0)]);
-        0
-    }
-
     /// A scope's number.
     pub(super) fn scope_id(&mut self, scope: Scope) -> Id {
         self.module.int(scope as u32)

@@ -164,15 +164,30 @@ impl FunctionEmitter<'_, '_> {
             let right_value = self.pointer_bits(right_value);
             return self.op(comparison(op, Arithmetic::Unsigned), ty, &[left_value, right_value]);
         }
-        // Handles have no order and no bits in SPIR-V: a comparison with null asks whether there is one.
+        // SPIR-V cannot compare handles: a comparison with null asks whether there is one, others look at memory.
         let is_null =
             |expr: &Expr| matches!(&expr.kind, ExprKind::Constant(one) if crate::emit::constants::is_zero(one));
         let truth = match (is_null(left), is_null(right)) {
             (true, true) => self.module.scalar(Scalar::Bool, 0),
             (true, false) => self.is_valid(right_value, right.ty),
-            (false, _) => self.is_valid(left_value, left.ty),
+            (false, true) => self.is_valid(left_value, left.ty),
+            (false, false) => {
+                let bits = [self.handle_bits(left_value, left.ty), self.handle_bits(right_value, right.ty)];
+                return self.op(comparison(op, Arithmetic::Unsigned), ty, &bits);
+            }
         };
         if op == CompareOp::Equal { self.op(Op::LogicalNot, ty, &[truth]) } else { truth }
+    }
+
+    /// What memory holds of a handle, as an integer.
+    fn handle_bits(&mut self, handle: Id, ty: Ty) -> Id {
+        let memory = self.spill(handle, ty);
+        let (from, word) = (self.module.type_id(ty), self.module.size_type());
+        let from = self.module.pointer_type(memory.class(), from);
+        let to = self.module.pointer_type(memory.class(), word);
+        let pointer = self.pointer(&memory);
+        let pointer = self.cast_pointer(pointer, from, to);
+        self.load(word, pointer, memory.align, false)
     }
 
     /// The address of a pointer as an integer.

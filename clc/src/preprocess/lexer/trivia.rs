@@ -100,9 +100,11 @@ fn ends_with_star(mut text: &[u8]) -> bool {
     loop {
         match text {
             [.., b'*'] => return true,
-            [.., b'\n' | b'\r'] => {
-                let cut = text.trim_ascii_end();
-                text = match cut {
+            // One newline, and the white space that may precede it in a splice.
+            [before @ .., b'\r', b'\n'] | [before @ .., b'\n' | b'\r'] => {
+                let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | 0x0b | 0x0c);
+                let end = before.iter().rposition(|byte| !blank(byte)).map_or(0, |last| last + 1);
+                text = match &before[..end] {
                     [rest @ .., b'\\'] => rest,
                     [rest @ .., b'?', b'?', b'/'] => rest,
                     _ => return false,

@@ -46,3 +46,45 @@ fn long_chains_in_conditions() {
         assert_eq!(diagnostics(&text), [""; 0]);
     }
 }
+
+#[test]
+fn bodies_without_a_call() {
+    // A name that no arguments follow does not look at the macro's body.
+    let text = format!("#define F(x) {}\n{}", "a ".repeat(200_000), "F ".repeat(200_000));
+    assert_eq!(diagnostics(&text), [""; 0]);
+}
+
+#[test]
+fn text_that_operators_copy() {
+    let too_long = "fatal: macros take too long to expand";
+    let text = format!("#define F(x) {}\nF({})", "#x ".repeat(50_000), "a ".repeat(50_000));
+    assert!(last(&text).contains(too_long), "{}", last(&text));
+    let text = format!("#define F(x) {}\nF({})", "#x ".repeat(50_000), "a".repeat(1_000_000));
+    assert!(last(&text).contains(too_long), "{}", last(&text));
+    let text = format!("#define P {}\nP", ["a"; 100_000].join("##"));
+    assert!(last(&text).contains(too_long), "{}", last(&text));
+}
+
+#[test]
+fn many_parameters() {
+    let names: Vec<String> = (0..65_000).map(|number| format!("a{number}")).collect();
+    let names = names.join(",");
+    let text = format!("#define F({names}) {}\n#define G({names},a7) 1\n", "b ".repeat(500_000));
+    assert_eq!(diagnostics(&text), ["2: error: duplicate macro parameter name 'a7'"]);
+}
+
+#[test]
+fn many_pragmas() {
+    let settings: String = (0..100_000).map(|n| format!("#pragma clang diagnostic ignored \"-Wa{n}\"\n")).collect();
+    assert_eq!(diagnostics(&(settings + "#warning x")), ["100001: warning: x"]);
+    let all = |which: &str| (0..50_000).map(|n| format!("#pragma {which}_macro(\"m{n}\")\n")).collect::<String>();
+    assert_eq!(diagnostics(&(all("push") + &all("pop"))), [""; 0]);
+}
+
+#[test]
+fn many_line_directives() {
+    let text = format!("#line 1 \"f\"\n{}#line 7\n__FILE__", "#line 5\n__LINE__\n".repeat(100_000));
+    let (tokens, diagnostics) = with(&options(), &text);
+    assert_eq!(diagnostics, [""; 0]);
+    assert!(tokens.starts_with("5 5 5 ") && tokens.ends_with(" 5 \"f\""));
+}

@@ -122,6 +122,18 @@ impl Constant {
         }
     }
 
+    /// Number of values in it; bytes count as words.
+    pub(crate) fn elements(&self) -> u64 {
+        match self {
+            Constant::Bytes(bytes) => 1 + bytes.len() as u64 / 8,
+            Constant::Aggregate(members) => 1 + members.iter().map(Constant::elements).sum::<u64>(),
+            Constant::Union(_, value) => value.elements(),
+            Constant::Zero | Constant::Undefined | Constant::Scalar(_) | Constant::Vector(_) | Constant::Address(_) => {
+                1
+            }
+        }
+    }
+
     /// Whether all of it is zero.
     pub(crate) fn is_zero(&self) -> bool {
         match self {

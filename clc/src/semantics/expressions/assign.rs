@@ -276,7 +276,8 @@ impl Checker<'_, '_> {
             let number = format.value(bits);
             let (low, high) = range(target);
             let (a, b) = (self.describe_ty(value.ty), self.describe_ty(to));
-            if !(number > low as f64 - 1.0 && number < high as f64 + 1.0) {
+            // `high` and its successor may be the same double, which is then the first that is out of range.
+            if !(low as f64..high as f64 + 1.0).contains(&number.trunc()) {
                 let text = format!("implicit conversion of out of range value from {a} to {b} is undefined");
                 self.report(Diagnostic::warning(value.span, "literal-conversion", text).range(at));
             } else if number.trunc() != number {

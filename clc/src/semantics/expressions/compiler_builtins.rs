@@ -443,6 +443,7 @@ impl Checker<'_, '_> {
             is_packed: false,
             align: None,
             layout: Layout { size: count, align: 1 },
+            depth: 1,
             span,
         });
         self.module.types.intern(TypeKind::Record(id))

@@ -3,7 +3,7 @@
 //! | file | concern |
 //! |---|---|
 //! | `literals.rs`, `float_text.rs` | numbers, characters, strings |
-//! | `names.rs`, `typos.rs` | names, and what may have been meant |
+//! | `names.rs` | names, and what may have been meant |
 //! | `convert.rs` | conversions as nodes, promotions, common types |
 //! | `assign.rs` | implicit conversion as if by assignment |
 //! | `unary.rs`, `binary.rs`, `compare.rs`, `assignment.rs` | operators |

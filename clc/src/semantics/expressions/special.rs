@@ -5,25 +5,14 @@ use crate::semantics::{Checker, Operand};
 use crate::source::Span;
 use crate::syntax::ast::{self, Designator, TypeOrExpr};
 use crate::tree::{Constant, Conversion, Expr, ExprKind};
-use crate::types::{QualTy, Scalar, Ty, TypeKind};
+use crate::types::{QualTy, Ty, TypeKind};
 
 impl Checker<'_, '_> {
     /// The type of a type name or of an expression that is not evaluated.
     pub(crate) fn type_or_expr(&mut self, what: &TypeOrExpr) -> QualTy {
         match what {
             TypeOrExpr::Type(name) => self.type_name(name),
-            TypeOrExpr::Expr(inner) => match self.operand(inner) {
-                Operand::Value(value) => QualTy::plain(value.ty),
-                Operand::Place(place) => place.ty,
-                Operand::Functions(functions) => {
-                    let ty = functions.first().and_then(|id| self.functions.get(id.0 as usize)).map(|info| info.ty);
-                    QualTy::plain(ty.unwrap_or(self.module.types.error()))
-                }
-                Operand::Builtin(_) => {
-                    self.error(inner.span, "taking address of function is not allowed");
-                    QualTy::plain(self.module.types.error())
-                }
-            },
+            TypeOrExpr::Expr(inner) => self.unevaluated_type(inner),
         }
     }
 
@@ -82,7 +71,7 @@ impl Checker<'_, '_> {
         choices: &[(Option<ast::TypeName>, ast::Expr)],
         expr: &ast::Expr,
     ) -> Operand {
-        let control = self.expr(control);
+        let control = self.unevaluated(|checker| checker.expr(control));
         if self.is_error(control.ty) {
             return Operand::Value(control);
         }
@@ -293,7 +282,7 @@ impl Checker<'_, '_> {
             (ExprKind::Constant(Constant::Scalar(bits)), Some(scalar)) if scalar.is_integer() => {
                 Some(super::assign::integer_value(*bits, scalar))
             }
-            (ExprKind::Constant(Constant::Zero), Some(scalar)) if scalar != Scalar::Float => Some(0),
+            (ExprKind::Constant(Constant::Zero), Some(scalar)) if scalar.is_integer() => Some(0),
             _ => None,
         }
     }

@@ -166,6 +166,9 @@ impl Checker<'_, '_> {
             return self.error_value(span);
         }
         let ty = self.module.types.pointer(place.ty);
+        if self.is_too_deep(ty, span) {
+            return self.error_value(span);
+        }
         if let PlaceKind::Deref(pointer) = place.kind {
             // `&*p` is `p`.
             return if pointer.ty == ty { Expr { span, ..*pointer } } else { self.convert(*pointer, ty) };
@@ -225,9 +228,7 @@ impl Checker<'_, '_> {
         let place = match operand {
             Operand::Place(place) => place,
             Operand::Value(value) => {
-                if let ExprKind::Swizzle(..) = value.kind {
-                    self.report(Diagnostic::error(caret, "expression is not assignable").range(range));
-                } else if !self.is_error(value.ty) {
+                if !self.is_error(value.ty) {
                     self.report(Diagnostic::error(caret, "expression is not assignable").range(range));
                 }
                 return None;

@@ -151,3 +151,16 @@ fn blocks_capture_by_value() {
         "1: error: blocks support disabled - compile with -fblocks or for OpenCL C 2.0 or OpenCL C 3.0 with __opencl_c_device_enqueue feature",
     );
 }
+
+#[test]
+fn calls_that_do_not_take_place() {
+    let source = "
+        int declared(int);
+        int own(void) { return sizeof(own()) + _Generic(own(), int: 1); }
+        kernel void k(global int *p) {
+            typeof(declared(1)) x = _Alignof(declared(2));
+            *p = sizeof(declared(3)) + vec_step(declared(4)) + _Generic(declared(5), int: x) + own();
+        }
+    ";
+    expect(V2_0, source, "");
+}

@@ -1,7 +1,7 @@
 //! Initializers.
 
 use super::{expect, expect_tree};
-use crate::options::Version::{V1_2, V2_0};
+use crate::options::Version::{V1_2, V2_0, V3_0};
 
 #[test]
 fn lists_fill_members_in_order_and_by_name() {
@@ -160,4 +160,33 @@ fn addresses_are_constant() {
          (global @z global *global int 0)
          (global @k global int 98)",
     );
+}
+
+#[test]
+fn elements_that_are_not_listed() {
+    expect(
+        V3_0,
+        "
+        constant char a[20000][20000] = { [0 ... 19999] = { [0 ... 19999] = 1 } };
+        ",
+        "2: error: designators repeat or skip more than 16777216 array elements",
+    );
+    expect(
+        V3_0,
+        "
+        constant int a[4][16777216] = { [0][16777215] = 1,
+            [1][16777215] = 1 };
+        ",
+        "3: error: designators repeat or skip more than 16777216 array elements",
+    );
+    expect(
+        V3_0,
+        "
+        constant char text[1000000][1000] = { [0 ... 999999] = \"0123456789012345678901234567890123456789\"
+            \"01234567890123456789012345678901234567890123456789012345678901234567890123456789\"
+            \"01234567890123456789012345678901234567890123456789012345678901234567890123456789\" };
+        ",
+        "2: error: designators repeat or skip more than 16777216 array elements",
+    );
+    expect(V3_0, "constant int a[1000][1000] = { [0 ... 999] = { [0 ... 998] = 1, [999] = 2 } };", "");
 }

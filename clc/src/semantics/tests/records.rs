@@ -1,7 +1,7 @@
 //! `struct`, `union`, `enum`.
 
-use super::{expect, expect_tree};
-use crate::options::Version::{V1_2, V2_0};
+use super::{check, expect, expect_tree, options};
+use crate::options::Version::{V1_2, V2_0, V3_0};
 
 #[test]
 fn layout_obeys_attributes_and_pragmas() {
@@ -114,4 +114,22 @@ fn enumerations_choose_their_type() {
          7: error: redefinition of enumerator 'A'",
     );
     expect_tree(V1_2, "enum e { A = 3 }; constant enum e x = A;", "(global @x constant enum.e 3)");
+}
+
+#[test]
+fn types_of_too_many_parts() {
+    let chain = |first: &str, next: &dyn Fn(usize) -> String| {
+        (1..3000).fold(first.to_owned(), |text, level| text + &next(level))
+    };
+    let (_, found) = check(&chain("typedef int *A0;", &|n| format!("typedef A{} *A{n};", n - 1)), &options(V3_0));
+    assert_eq!(found[0], "1: error: type exceeds the maximum of 1024 parts");
+    let arrays = chain("typedef int A0[1];", &|n| format!("typedef A{} A{n}[1];", n - 1));
+    let (_, found) = check(&arrays, &options(V3_0));
+    assert_eq!(found[0], "1: error: type exceeds the maximum of 1024 parts");
+    let addresses = chain("void f(int *a0) {", &|n| format!("__auto_type a{n} = &a{};", n - 1)) + "}";
+    let (_, found) = check(&addresses, &options(V3_0));
+    assert_eq!(found[0], "1: error: type exceeds the maximum of 1024 parts");
+    let records = chain("struct A0 { int x; };", &|n| format!("struct A{n} {{ struct A{} x; }};", n - 1));
+    let (_, found) = check(&records, &options(V3_0));
+    assert!(found.contains(&"1: error: structures are nested more than 1024 deep".to_owned()), "{found:?}");
 }

@@ -57,3 +57,18 @@ void f(char c, uchar u, int i, float x, short s) {
 "#,
     );
 }
+
+#[test]
+fn bounds_of_conversions_from_doubles() {
+    check(
+        Version::V3_0,
+        "void f(void) {
+  long a = -9223372036854775808.0;
+  long b = 9223372036854775808.0; // warning: implicit conversion of out of range value from 'double' to 'long' is undefined
+  ulong c = 18446744073709551615.0; // warning: implicit conversion of out of range value from 'double' to 'ulong' is undefined
+  int d = -2147483649.0; // warning: implicit conversion of out of range value from 'double' to 'int' is undefined
+  uchar e = -1.0; // warning: implicit conversion of out of range value from 'double' to 'uchar' is undefined
+  int g = 2147483647.0;
+}",
+    );
+}
