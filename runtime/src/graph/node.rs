@@ -539,6 +539,12 @@ impl Node {
         self.lock().fault.get_or_insert(message);
     }
 
+    /// Number of commands that wait for this one.
+    #[cfg(test)]
+    pub(super) fn dependant_count(&self) -> usize {
+        self.lock().dependants.len()
+    }
+
     /// The resources that the command keeps alive.
     pub(crate) fn kept(&self) -> KeepAlive {
         self.lock().keep.clone()

@@ -325,6 +325,23 @@ fn barriers_order_later_commands() {
     assert!([barrier, second, last].iter().all(|event| event.status() == status::COMPLETE));
 }
 
+/// A command that waits for all earlier ones has few predecessors, however many such commands there are.
+#[test]
+fn markers_stand_for_what_they_wait_for() {
+    let queue = out_of_order();
+    let gate = Event::user();
+    let first = queue.submit(task(|| ()).after([gate.clone()]));
+    for _ in 0..1000 {
+        queue.submit(Command::new(Work::Marker));
+    }
+    let other = queue.submit(task(|| ()));
+    let last = queue.submit(Command::new(Work::Marker));
+    assert!(first.0.dependant_count() <= 2 && other.wait() == status::COMPLETE);
+    assert_eq!(last.status(), status::QUEUED);
+    gate.set_user_status(0).expect("it is set once");
+    assert_eq!((last.wait(), first.status()), (status::COMPLETE, status::COMPLETE));
+}
+
 #[test]
 fn barriers_with_a_wait_list() {
     let queue = out_of_order();
