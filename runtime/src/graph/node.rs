@@ -292,6 +292,13 @@ impl Node {
         }
     }
 
+    /// Adds to the trace that the calling thread submits the command.
+    pub(crate) fn trace_submitted(&self) {
+        if let Some(traced) = &self.traced {
+            traced.submitted();
+        }
+    }
+
     /// Adds to the trace that the command is started.
     pub(crate) fn trace_start(&self) {
         if let Some(traced) = &self.traced {
