@@ -271,7 +271,9 @@ impl Node {
     pub(crate) fn record_start(&self) {
         self.record(Timestamp::Start);
         if self.is_timed() {
-            for part in core::mem::take(&mut self.lock().parts) {
+            // In a statement of its own: events are dropped without the lock.
+            let parts = core::mem::take(&mut self.lock().parts);
+            for part in parts {
                 let times = part.0.recorded();
                 for time in [Timestamp::Queued, Timestamp::Submit, Timestamp::Start] {
                     if times[time as usize] > 0 {
