@@ -8,7 +8,7 @@ use super::cl::*;
 type Buffer = *mut c_void;
 type List = *const cl_bitfield;
 
-/// No properties, no sync points wanted or waited for, no handle.
+/// No properties.
 const NO_LIST: List = null();
 
 fn recording(setup: &Setup) -> Buffer {

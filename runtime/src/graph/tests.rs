@@ -46,7 +46,7 @@ impl Log {
     }
 }
 
-/// WaitList for something that has no event; false when it does not come about.
+/// Waits for something that has no event; false when it does not come about.
 fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
@@ -248,8 +248,8 @@ fn deferred_functions_come_after_callbacks() {
     let log = Log::default();
     let event = queue.submit(task(|| ()));
     event.wait();
-    let callback_status = log.clone();
-    event.on_status(status::COMPLETE, Box::new(move |_| callback_status.push(1)));
+    let of_callback = log.clone();
+    event.on_status(status::COMPLETE, Box::new(move |_| of_callback.push(1)));
     crate::pool::defer(log.note(2));
     assert!(eventually(|| log.values() == [1, 2]));
 }
