@@ -64,30 +64,20 @@ fn create_and_ask() {
     }
 }
 
-/// A barrier need not wait for what an earlier barrier has waited for: the time to enqueue a buffer grows with its length only.
+/// A barrier need not wait for what an earlier barrier has waited for: with a dependency for each pair, this would take minutes.
 #[test]
 fn many_barriers() {
     let setup = Setup::with(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    let time = |count: u32| {
-        let buffer = recording(&setup);
-        for _ in 0..count {
-            let none = null_mut();
-            let barrier = clCommandBarrierWithWaitListKHR(buffer, none, NO_LIST, 0, null(), null_mut(), null_mut());
-            assert_eq!(barrier, CL_SUCCESS);
-        }
-        assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
-        let run = || {
-            let start = std::time::Instant::now();
-            assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
-            assert_eq!(clFinish(setup.queue), CL_SUCCESS);
-            start.elapsed()
-        };
-        let least = (0..5).map(|_| run()).min();
-        assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
-        least.expect("a time")
-    };
-    let (few, many) = (time(300), time(3000));
-    assert!(many < 40 * few, "{few:?}, {many:?}");
+    let buffer = recording(&setup);
+    for _ in 0..30_000 {
+        let none = null_mut();
+        let barrier = clCommandBarrierWithWaitListKHR(buffer, none, NO_LIST, 0, null(), null_mut(), null_mut());
+        assert_eq!(barrier, CL_SUCCESS);
+    }
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
+    assert_eq!(clFinish(setup.queue), CL_SUCCESS);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
 }
 
 /// The execution of a command buffer starts with its first command, not after its last one.
