@@ -352,7 +352,7 @@ const VARIABLES: &[Variable] = &[
         doc: "number of worker threads",
         takes_empty: false,
         set: |config, value| {
-            config.threads = Some(number(value, |n: &usize| (1..=4096).contains(n))?);
+            config.threads = Some(number(value, |n: &usize| (1..=pool::MAX_WORKERS).contains(n))?);
             Ok(())
         },
     },
@@ -607,6 +607,8 @@ mod tests {
         assert!(read("CLIFT_WATCH", "1").0.watch && !read("CLIFT_WATCH", "0").0.watch);
         assert!(read("CLIFT_SYMBOLS", "perf,jitdump").0.symbols.jitdump);
         assert_eq!(read("CLIFT_THREADS", "3").0.threads, Some(3));
+        // The pool uses every number that the variable's description permits.
+        assert_eq!(read("CLIFT_THREADS", "4096").0.threads, Some(pool::MAX_WORKERS));
         assert_eq!(read("CLIFT_CACHE_SIZE", "0").0.cache_bytes, 0);
         assert_eq!(read("CLIFT_TIMEOUT", "0.5").0.time_limit, Some(Duration::from_millis(500)));
         assert_eq!(read("CLIFT_CLANG", "/opt/clang").0.clang, Some(PathBuf::from("/opt/clang")));

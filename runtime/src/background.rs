@@ -19,7 +19,7 @@ const STACK_BYTES: usize = 64 << 20;
 /// Work runs on a stack that has so many bytes left. This is half of what threads usually have.
 const ENOUGH_BYTES: usize = 4 << 20;
 
-/// A piece of work that nobody waits for.
+/// A piece of work that no command waits for.
 type Job = Box<dyn FnOnce() + Send>;
 
 static BACKGROUND: Background = Background { state: Mutex::new(State::new()), granted: Condvar::new() };

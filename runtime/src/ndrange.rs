@@ -180,7 +180,7 @@ impl NdRange {
         let packs = global / lanes;
         let masked_in = |size: u64| if size.is_multiple_of(lanes) { 0 } else { size.div_ceil(lanes) };
         let masked = global / row * masked_in(row) + masked_in(global % row);
-        if masked == 0 || 8 * masked < packs {
+        if masked == 0 || masked.saturating_mul(8) < packs {
             return *self;
         }
         let rows = self.group_items() / row;

@@ -285,7 +285,7 @@ pub(crate) fn unblock_signals(signals: &[i32]) {
     }
 }
 
-/// A real-time signal for which nobody has installed a handler; if there is none, the last but one.
+/// A real-time signal without a handler; if all have one, the last but one.
 pub(crate) fn unused_signal() -> i32 {
     let (first, last) = (libc::SIGRTMIN(), libc::SIGRTMAX());
     let unused = |signal: &i32| signal_action(*signal).is_some_and(|action| action.sa_sigaction == libc::SIG_DFL);

@@ -250,12 +250,12 @@ fn sub_device_workers_are_bound() -> i32 {
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     let note = || {
         let seen = seen.clone();
-        task(move || seen.lock().expect("nobody panicked").push(affinity()))
+        task(move || seen.lock().expect("no thread panicked").push(affinity()))
     };
     for queue in &queues[..3] {
         assert_eq!(queue.submit(note()).wait(), 0);
     }
-    let masks = std::mem::take(&mut *seen.lock().expect("nobody panicked"));
+    let masks = std::mem::take(&mut *seen.lock().expect("no thread panicked"));
     assert!(masks.iter().all(|mask| mask.len() == 1 && all.contains(&mask[0])), "{masks:?}");
     assert!(all.len() == 1 || masks[0] != masks[1], "{masks:?}");
 

@@ -16,7 +16,7 @@ use crate::cl::*;
 /// Limit on the address space.
 const MOST_MEMORY: u64 = 8 << 30;
 
-/// Bytes of a buffer. The kernels of the largest sizes access elements at most so far.
+/// Bytes of a buffer: more than the kernels of the largest sizes access.
 const BUFFER_BYTES: usize = 64 << 20;
 
 /// Work-items of a launch: not whole packs.

@@ -217,11 +217,14 @@ pub fn enqueue(
     let mut last: Vec<Option<graph::Event>> = vec![None; queues.len()];
     let mut events: Vec<graph::Event> = Vec::new();
     let mut barrier: Option<graph::Event> = None;
-    for (command, (work, keep)) in commands.iter().zip(works) {
+    // The latest command that waits for all earlier ones: who waits for it need not wait for those.
+    let mut latest_of_all = 0;
+    for (number, (command, (work, keep))) in commands.iter().zip(works).enumerate() {
         let is_barrier = matches!(command.action, Action::Barrier);
         let mut waits: WaitList = command.waits.iter().filter_map(|index| events.get(*index).cloned()).collect();
         if is_barrier && command.waits.is_empty() {
-            waits.extend(events.iter().cloned());
+            waits.extend(events[latest_of_all..].iter().cloned());
+            latest_of_all = number;
         }
         waits.extend(last[command.queue].clone());
         waits.extend(barrier.clone());

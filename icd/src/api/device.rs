@@ -322,8 +322,8 @@ fn language_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
     })
 }
 
-/// Queries about images; returns the `Info` for other queries.
-fn image_info(name: cl_device_info, info: Info<'_>) -> Result<ClResult<Written>, Info<'_>> {
+/// Queries about images.
+fn image_info(name: cl_device_info, info: Info<'_>) -> Grouped<'_> {
     Ok(match name {
         CL_DEVICE_IMAGE_SUPPORT => info.bool(caps::IMAGES),
         CL_DEVICE_MAX_READ_IMAGE_ARGS | CL_DEVICE_MAX_WRITE_IMAGE_ARGS | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS => {

@@ -337,8 +337,8 @@ pub fn get_arg_info(
     // CL_INVALID_VALUE if param_name is not one of the supported values
     ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), InvalidValue)?;
 
-    // CL_KERNEL_ARG_INFO_NOT_AVAILABLE if the argument information is not available: for kernels from OpenCL C it is with
-    // only with -cl-kernel-arg-info for source programs; for SPIR-V, as far as the module contains it
+    // CL_KERNEL_ARG_INFO_NOT_AVAILABLE if the argument information is not available: kernels from OpenCL C have it only with
+    // -cl-kernel-arg-info, and those from SPIR-V as far as the module contains it
     let units = &kernel.executable().units;
     let described = if units.iter().any(|unit| unit.has_arg_info() && unit.is_from_source()) {
         kernel.executable().describe(&kernel.info().name).filter(|(_, asked)| *asked)

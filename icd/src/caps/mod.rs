@@ -3,7 +3,6 @@
 //! Info queries report these values, the front end passes the extensions and features to clang, and the checks in `api/` use the
 //! limits, so the three cannot disagree. Only what the compiler and the runtime implement may be listed.
 //!
-//!
 //! - versions and names: the constants at the top;
 //! - [`EXTENSIONS`], [`OPENCL_C_FEATURES`], [`OPENCL_C_VERSIONS`]: the lists;
 //! - [`Limits`]: numbers, some of them queried from the machine ([`host`]).

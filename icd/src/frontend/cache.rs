@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use super::Job;
 use crate::envelope::EnvelopeFormat;
 
-/// EnvelopeFormat of an entry.
+/// The format of an entry.
 const FORMAT: EnvelopeFormat = EnvelopeFormat { magic: *b"CLIFTCCH", version: 1 };
 
 /// Extension of an entry's file name; the stem is its key in hexadecimal.

@@ -15,7 +15,7 @@ use super::{BuildOptions, Compiled, Failure, FrontEnd, Job, SOURCE_NAME};
 #[derive(Debug)]
 pub struct Clc;
 
-/// Its name and version, which every change of the driver's version changes.
+/// Its name, and the driver's version.
 const IDENTITY: &str = concat!("clift-clc ", env!("CARGO_PKG_VERSION"));
 
 impl FrontEnd for Clc {

@@ -406,7 +406,7 @@ fn define(options: &mut BuildOptions, value: &str) -> Result<(), String> {
     push(options, "-D", value)
 }
 
-/// `-O`, `-O0` to `-O5`, `-Os`, `-Ofast`.
+/// `-O`, `-O0` to `-O5`, `-Os`.
 fn optimization(options: &mut BuildOptions, value: &str) -> Result<(), String> {
     match value {
         "0" => options.opt_disable = true,
@@ -426,7 +426,7 @@ fn input_language(_: &mut BuildOptions, value: &str) -> Result<(), String> {
 }
 
 /// The error for C++.
-const NO_CXX: &str = "C++ for OpenCL (cl_ext_cxx_for_opencl) is not supported; OpenCL C up to 3.0 is";
+const NO_CXX: &str = "C++ for OpenCL (cl_ext_cxx_for_opencl) is not supported; OpenCL C up to 3.1 is";
 
 /// `-cl-std=version`.
 fn language(options: &mut BuildOptions, value: &str) -> Result<(), String> {

@@ -130,11 +130,12 @@ impl Item<'_> {
     }
 }
 
-/// Parses `!5 = !{...}`. Named and distinct nodes are ignored: they do not describe kernels.
+/// Parses `!5 = !{...}`: the number and the operands. Named and distinct nodes are ignored: they do not describe kernels.
 fn node(line: &str) -> Option<(&str, Vec<Item<'_>>)> {
     let (name, body) = line.split_once(" = !{")?;
-    name.strip_prefix('!')?.parse::<u32>().ok()?;
-    Some((name, items(body.strip_suffix('}')?)))
+    let number = name.strip_prefix('!')?;
+    number.parse::<u32>().ok()?;
+    Some((number, items(body.strip_suffix('}')?)))
 }
 
 /// Splits a node's operands at commas outside strings and brackets.
@@ -199,8 +200,8 @@ fn kernel(line: &str, nodes: &HashMap<&str, Vec<Item<'_>>>) -> Option<KernelRefl
         None => symbol.split_once('(')?.0.to_owned(),
     };
     let attached = |kind: &str| {
-        let (_, rest) = line.split_once(&format!(" !{kind} "))?;
-        let end = rest[1..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| end + 1);
+        let (_, rest) = line.split_once(&format!(" !{kind} !"))?;
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         nodes.get(&rest[..end])
     };
     let column = |kind: &str| attached(kind).map(Vec::as_slice).unwrap_or_default();
@@ -337,6 +338,10 @@ define spir_kernel void @"odd\22name"() #0 !kernel_arg_addr_space !15 !kernel_ar
         for text in ["", "define spir_kernel ", "define spir_kernel void @", "define spir_kernel void @\"x", "!1 = !{"]
         {
             assert!(kernels(text).is_empty(), "{text}");
+        }
+        // References that end early.
+        for reference in ["", " ", " !", " \u{e9}", " x"] {
+            assert_eq!(kernels(&format!("define spir_kernel void @k() !kernel_arg_type{reference}")).len(), 1);
         }
         // A reference to a missing node, and a node that ends early.
         assert_eq!(kernels("define spir_kernel void @k() !kernel_arg_type !9\n!8 = !{!\"x}").len(), 1);

@@ -164,6 +164,7 @@ impl Context {
             if let Some(present) = queues.default_of(queue.device()) {
                 return Some(present);
             }
+            queues.defaults.retain(|queue| queue.strong_count() > 0);
             queues.defaults.push(Arc::downgrade(queue));
         }
         queues.all.retain(|queue| queue.strong_count() > 0);

@@ -1,6 +1,6 @@
 //! A queue on the device, to which kernels enqueue. The runtime keeps its commands ([`clift_runtime::enqueue::DeviceQueue`]).
 //!
-//! It is an object of its own type, so that its handle is none of a host queue: functions for host queues reject it.
+//! It is an object of its own type, so that its handle is not one of a host queue: functions for host queues reject it.
 
 use std::sync::Arc;
 

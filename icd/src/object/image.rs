@@ -186,7 +186,7 @@ impl Image {
         &self.layout
     }
 
-    /// ImageSize of an element in bytes.
+    /// Size of an element in bytes.
     pub fn element_bytes(&self) -> usize {
         self.layout.bytes as usize
     }
@@ -201,7 +201,7 @@ impl Image {
         &self.levels
     }
 
-    /// ImageSize of all its levels in bytes, including the padding of rows and slices.
+    /// Size of all its levels in bytes, including the padding of rows and slices.
     pub fn bytes(&self) -> usize {
         self.levels.last().map_or(0, MipLevel::end)
     }

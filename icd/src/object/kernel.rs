@@ -182,12 +182,15 @@ impl Kernel {
     /// # Errors
     /// [`NotSet`] when an argument is missing or its buffer no longer exists.
     pub fn prepare(&self) -> Result<PreparedArgs, NotSet> {
-        let args = self.args.lock();
-        let mut block = args.block.clone();
+        // Declared before the lock's guard: if an argument is missing, objects are dropped after the lock has been released, and
+        // may call the application's destructor callbacks.
         let mut buffers = SmallVec::new();
-        let mut objects: SmallVec<_> = args.reached.iter().filter_map(Weak::upgrade).collect();
+        let mut objects = SmallVec::new();
         let mut queues = SmallVec::new();
         let mut facts = SmallVec::new();
+        let args = self.args.lock();
+        let mut block = args.block.clone();
+        objects.extend(args.reached.iter().filter_map(Weak::upgrade));
         let mut local_end = self.info().resources.local_bytes;
         for (value, info) in args.values.iter().zip(&self.info().args) {
             match value.as_ref().ok_or(NotSet)? {
@@ -229,7 +232,7 @@ impl Kernel {
             place(&mut block, bounds.offset + 8, &total.to_le_bytes());
         }
         if let Some(shadow) = self.checks.as_ref().and_then(|(checks, _)| checks.local_shadow) {
-            let distance = local_end.next_multiple_of(ARENA_ALIGN as u64);
+            let distance = local_end.checked_next_multiple_of(ARENA_ALIGN as u64).unwrap_or(u64::MAX);
             place(&mut block, shadow, &distance.to_le_bytes());
             local_end = local_end.saturating_add(distance);
         }

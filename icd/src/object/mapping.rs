@@ -47,7 +47,7 @@ impl Region {
             return true;
         }
         let (a, b) = (self.position(), other.position());
-        // A row that goes beyond the end of the pitch continues in the next one; images have no such.
+        // A row that goes beyond the end of the pitch continues in the next one; images have no such rows.
         let wraps = |at: [usize; 3], of: &Region| at[0] + of.extent[0] > of.pitches[0];
         wraps(a, self)
             || wraps(b, other)

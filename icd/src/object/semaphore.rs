@@ -80,8 +80,11 @@ impl Semaphore {
 
     /// Forgets what came of its fence, and takes another one.
     pub fn take_fence(&self, fence: Option<&Arc<Descriptor>>) {
-        *self.unpaired.lock() = Unpaired::signaled_by(fence);
+        let new = Unpaired::signaled_by(fence);
+        let old = std::mem::replace(&mut *self.unpaired.lock(), new);
         self.payload.store(0, Ordering::Release);
+        // Without the lock: the last handles of gates fail the commands that wait for them.
+        drop(old);
     }
 
     /// Its context.

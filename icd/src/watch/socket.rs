@@ -76,7 +76,7 @@ fn directory_in(parent: &Path) -> Result<PathBuf, OpenError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
         Ok(()) | Err(_) => {}
     }
-    // A symbolic link is none of ours.
+    // A symbolic link is not ours.
     let found = fs::symlink_metadata(&directory).map_err(failed)?;
     let user = rustix::process::geteuid().as_raw();
     if !found.is_dir() || found.uid() != user || found.mode() & 0o777 != 0o700 {
@@ -89,7 +89,7 @@ fn directory_in(parent: &Path) -> Result<PathBuf, OpenError> {
 fn serve(listener: &UnixListener, activity: &Activity) {
     loop {
         match listener.accept() {
-            // A client that goes away is none of our concern.
+            // A client may go away; that does not concern the process.
             Ok((client, _)) => drop(answer(client, activity)),
             Err(_) => thread::sleep(PAUSE),
         }

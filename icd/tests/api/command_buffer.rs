@@ -8,7 +8,7 @@ use super::cl::*;
 type Buffer = *mut c_void;
 type List = *const cl_bitfield;
 
-/// No properties, no sync points wanted or waited for, no handle.
+/// No properties.
 const NO_LIST: List = null();
 
 fn recording(setup: &Setup) -> Buffer {
@@ -62,6 +62,22 @@ fn create_and_ask() {
     ] {
         assert_eq!(create(1, two.as_ptr(), list), error, "{list:?}");
     }
+}
+
+/// A barrier need not wait for what an earlier barrier has waited for: with a dependency for each pair, this would take minutes.
+#[test]
+fn many_barriers() {
+    let setup = Setup::with(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    let buffer = recording(&setup);
+    for _ in 0..30_000 {
+        let none = null_mut();
+        let barrier = clCommandBarrierWithWaitListKHR(buffer, none, NO_LIST, 0, null(), null_mut(), null_mut());
+        assert_eq!(barrier, CL_SUCCESS);
+    }
+    assert_eq!(clFinalizeCommandBufferKHR(buffer), CL_SUCCESS);
+    assert_eq!(enqueue(buffer, SKIP), CL_SUCCESS);
+    assert_eq!(clFinish(setup.queue), CL_SUCCESS);
+    assert_eq!(clReleaseCommandBufferKHR(buffer), CL_SUCCESS);
 }
 
 /// The execution of a command buffer starts with its first command, not after its last one.

@@ -1,6 +1,6 @@
 //! The entry points as an application sees them: C calls through the dispatch table of a handle, with one file for each class of
-//! entry points and one case for each error code. No kernels are compiled here, so no compiler needs to be installed. Cases that
-//! use released handles are in the test `stale`.
+//! entry points and one case for each error code. Kernels are tested with a compiler, through the loader; the few that are compiled
+//! here need the driver's own front end only. Cases that use released handles are in the test `stale`.
 #![allow(unsafe_code, reason = "C calls and the pointers they take")]
 
 mod buffer;

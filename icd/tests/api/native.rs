@@ -53,7 +53,7 @@ fn native_kernels() {
     assert_eq!(run(Some(store), block, size, 0, &[], &places), CL_INVALID_VALUE);
     let bad = [buffer, device()];
     assert_eq!(run(Some(store), block, size, 2, &bad, &places), CL_INVALID_MEM_OBJECT);
-    // Images are no buffers, and pipes neither.
+    // Images are not buffers, nor are pipes.
     let format = cl_image_format { image_channel_order: CL_R, image_channel_data_type: CL_UNSIGNED_INT8 };
     // SAFETY: a structure of numbers and a handle.
     let mut desc: cl_image_desc = unsafe { std::mem::zeroed() };

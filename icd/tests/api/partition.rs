@@ -45,7 +45,7 @@ fn refused() {
     let all = units(d) as Property;
     assert_eq!(
         clCreateSubDevices(null_mut(), [CL_DEVICE_PARTITION_EQUALLY, 1, 0].as_ptr(), 0, null_mut(), &mut 0),
-        -33
+        CL_INVALID_DEVICE
     );
     assert_eq!(clCreateSubDevices(d, null(), 0, null_mut(), null_mut()), CL_INVALID_VALUE);
     for properties in [
@@ -94,7 +94,7 @@ fn parts_and_their_queries() {
         assert!(sum == all || given == [CL_DEVICE_PARTITION_BY_COUNTS, 1, 0, 0]);
         for &part in &parts {
             assert_eq!(list::<cl_device_id>(part, CL_DEVICE_PARENT_DEVICE), [d]);
-            // Up to the first zero, which ends both lists of counts
+            // Up to the first zero, which ends both lists of counts.
             let end = given.iter().position(|value| *value == 0).unwrap();
             assert_eq!(list::<Property>(part, CL_DEVICE_PARTITION_TYPE), given[..=end]);
             assert_eq!(list::<cl_uint>(part, CL_DEVICE_REFERENCE_COUNT), [1]);

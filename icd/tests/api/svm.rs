@@ -184,6 +184,17 @@ fn free_by_command() {
     assert_eq!(free(2, pointers.as_ptr(), Some(freed), setup.context, &mut event), CL_SUCCESS);
     assert_eq!(ended(event), CL_COMPLETE);
     assert_eq!(FREED.load(Ordering::SeqCst), 2);
+
+    // A released queue lives until its commands have ended, so its handle is valid in the function.
+    let (queue, gate) = (made(|e| clCreateCommandQueue(setup.context, super::cl::device(), 0, e)), setup.user_event());
+    let pointer = svm(&setup, 64);
+    assert_eq!(clEnqueueSVMFree(queue, 1, &pointer, Some(freed), setup.context, 1, &gate, SKIP), CL_SUCCESS);
+    assert_eq!(clReleaseCommandQueue(queue), CL_SUCCESS);
+    assert_eq!(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    while FREED.load(Ordering::SeqCst) < 3 {
+        std::thread::yield_now();
+    }
+    assert_eq!(clReleaseEvent(gate), CL_SUCCESS);
 }
 
 /// Buffers over shared memory.

@@ -25,8 +25,7 @@ fn modules() -> Vec<Vec<u32>> {
 fn damaged(seeds: &[Vec<u8>], body: impl Fn(&[u8])) {
     arbtest::arbtest(|u| {
         let mut bytes = u.choose(seeds)?.clone();
-        let payload = bytes.split_off(body::HEADER);
-        let mut payload = payload;
+        let mut payload = bytes.split_off(body::HEADER);
         for _ in 0..u.int_in_range(1..=3)? {
             damage(&mut |n| u.int_in_range(0..=n - 1), &mut payload, &[&[0; 4], &[0xff; 5], &[0x80, 1]])?;
         }

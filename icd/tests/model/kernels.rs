@@ -464,7 +464,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether all memory in a kernel's arguments may be used, which nobody checks.
+    /// Whether all memory in a kernel's arguments may be used, which the driver does not check.
     pub(crate) fn is_alive(&self, kernel: &Kernel) -> bool {
         kernel.args.iter().all(|arg| self.is_alive_arg(arg))
     }

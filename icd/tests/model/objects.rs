@@ -396,7 +396,7 @@ impl World {
                 }
                 // Whether it is mapped then is not said.
                 Detail::Mem(memory) if !memory.maps.is_empty() => return Ok(()),
-                // An event that nobody can set any more would never be set.
+                // Without a handle, it could not be set any more, and what waits for it would never end.
                 Detail::Event(_) => self.settle(),
                 Detail::Queue(_) => self.before_release(handle),
                 _ => {}

@@ -49,7 +49,7 @@ impl Kind {
         Kind::Semaphore,
     ];
 
-    /// The error for a handle that is none.
+    /// The error for a handle that is not one of such an object.
     pub(crate) fn invalid(self) -> cl_int {
         match self {
             Kind::Device => CL_INVALID_DEVICE,

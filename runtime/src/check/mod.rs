@@ -60,14 +60,15 @@ pub struct LaunchChecks {
 
 impl LaunchChecks {
     /// The checker of a launch. `ranges` are the start addresses and sizes of the memory that its kernel may access through
-    /// pointers other than its arguments.
+    /// pointers other than its arguments. They may overlap: a buffer and its sub-buffers, or shared virtual memory and a buffer
+    /// that uses it.
     pub fn new(
         kernel: Arc<KernelChecks>,
         reported: Arc<Reported>,
-        mut ranges: Vec<(u64, u64)>,
+        ranges: Vec<(u64, u64)>,
         sink: ReportSink,
     ) -> LaunchChecks {
-        ranges.sort_unstable();
+        let ranges = united(ranges);
         static LAUNCHES: AtomicU64 = AtomicU64::new(1);
         let number = LAUNCHES.fetch_add(1, Ordering::Relaxed);
         LaunchChecks {
@@ -263,6 +264,19 @@ impl LaunchChecks {
     }
 }
 
+/// The union of ranges (start and size), as disjoint ranges in ascending order. Ranges that only touch stay separate.
+fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|(start, size), (last_start, last_size)| {
+        let overlaps = *start - *last_start < *last_size;
+        if overlaps {
+            *last_size = (*last_size).max((*start - *last_start).saturating_add(*size));
+        }
+        overlaps
+    });
+    ranges
+}
+
 /// Whether a range contains all bytes of an access.
 fn contains((start, size): (u64, u64), place: u64, bytes: u64) -> bool {
     place >= start && place - start < size && bytes <= size - (place - start)
@@ -288,6 +302,17 @@ mod tests {
         assert!(contains((10, 4), 10, 4) && contains((10, 4), 13, 1));
         assert!(!contains((10, 4), 9, 1) && !contains((10, 4), 14, 1) && !contains((10, 4), 12, 3));
         assert!(!contains((0, 8), u64::MAX, 1) && !contains((0, 8), 0, u64::MAX));
+    }
+
+    #[test]
+    fn ranges_are_united_where_they_overlap() {
+        assert_eq!(
+            united(vec![(30, 5), (10, 20), (12, 3), (28, 2), (50, 1), (48, 2)]),
+            [(10, 20), (30, 5), (48, 2), (50, 1)]
+        );
+        assert_eq!(united(vec![(10, 20), (25, 20), (40, 10), (10, 5)]), [(10, 40)]);
+        assert_eq!(united(vec![(10, 0), (10, 4), (10, 4)]), [(10, 0), (10, 4)]);
+        assert_eq!(united(Vec::new()), []);
     }
 
     #[test]

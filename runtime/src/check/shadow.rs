@@ -155,7 +155,7 @@ impl LaunchShadows {
             let about = &object.planes[plane as usize];
             let Some(slot) = about.cells else { continue };
             for cell in 0..cells {
-                let at = (offset * i64::from(object.ratio)).wrapping_add(4 * cell as i64);
+                let at = offset.wrapping_mul(object.ratio.into()).wrapping_add(4 * cell as i64);
                 let found = self.cell(object, ctx, args, slot, at)?;
                 let other = found.wrapping_sub(window);
                 if found == stamp || other >= self.group_stamps {

@@ -156,9 +156,6 @@ fn enqueue(parent: Parent<'_>, command: ChildCommand<'_>, work: Work, bytes: u64
     keep.push(share);
     let place = running.node();
     let traced = Traced::new("marker", &work, &keep);
-    if let Some(traced) = &traced {
-        traced.submitted();
-    }
     let child = Node::command(place.position, place.pool, command.wants_event, work, keep, None, traced);
     let child = Arc::new(child.with_termination(place.termination().cloned()));
     let event = if command.wants_event {
@@ -167,6 +164,7 @@ fn enqueue(parent: Parent<'_>, command: ChildCommand<'_>, work: Work, bytes: u64
     } else {
         0
     };
+    child.trace_submitted();
     child.precede(ancestor, Dependency::Child);
     if let Some(termination) = child.termination() {
         termination.add(&child);

@@ -9,7 +9,7 @@ use crate::status;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::thread::spawn;
 
-/// Takes children until there are none, and discounts them together. Returns whether that were the last.
+/// Takes children until there are none, and discounts them together. Returns whether they were the last.
 fn run_all(children: &Pending<u32>, place: usize, done: &Count, offers: &AtomicUsize) -> bool {
     let mut ended = 0;
     loop {

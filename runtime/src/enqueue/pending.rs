@@ -101,7 +101,8 @@ impl<T> Pending<T> {
         self.offered.load(Ordering::Relaxed)
     }
 
-    /// Whether the family need not be offered, which it is: there are no children. It is not offered any more then.
+    /// Ends the offer of the family if it has no children. Returns whether its job is to be removed: there are no children, or
+    /// another thread has added some meanwhile and offers the family anew.
     pub(super) fn withdraw(&self) -> bool {
         if self.has_any() {
             return false;

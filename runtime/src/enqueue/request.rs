@@ -1,6 +1,7 @@
 //! The requests of generated code. No panic leaves the entry.
 #![allow(unsafe_code, reason = "called by generated code, with raw pointers")]
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
@@ -9,7 +10,7 @@ use clift_include::request::{Begin, Enqueued, RANGE_WORDS, Request, status};
 use smallvec::smallvec;
 
 use super::child::{self, ChildCommand, ChildLaunch, Parent};
-use super::kernels::ChildKernel;
+use super::kernels::{ChildKernel, LocalArg};
 use super::queue::DeviceQueue;
 use crate::callbacks::launch_of;
 use crate::graph::{Event, TIMES, Timestamp, WaitList};
@@ -157,7 +158,8 @@ impl<'a> Parent<'a> {
         // SAFETY: by contract.
         let waits = unsafe { self.wait_list(count, list) }?;
         let mut args = smallvec![0; kernel.resources.arg_block_bytes as usize];
-        let local_arg_bytes = self.place_locals(kernel, sizes, &mut args)?;
+        let most = self.enqueuing.shared.kernels.max_local_bytes;
+        let local_arg_bytes = place_locals(&kernel.locals, sizes, kernel.resources.local_bytes..most, &mut args)?;
         let bytes = kernel.captures_bytes as usize;
         if captures != 0 && bytes != 0 {
             // SAFETY: the captures have the size that the module states, which is at most that of the kernel's argument.
@@ -167,24 +169,6 @@ impl<'a> Parent<'a> {
         let command = ChildCommand { queue, begin, waits, wants_event: wants_event != 0 };
         let launch = ChildLaunch { kernel: number as u32, nd, args, local_arg_bytes };
         child::enqueue_kernel(self, command, launch)
-    }
-
-    /// Stores the offsets of a child's local arguments in its argument block, and returns their bytes.
-    fn place_locals(self, kernel: &ChildKernel, sizes: &[u64], args: &mut [u8]) -> Result<u64, i16> {
-        let mut end = kernel.resources.local_bytes;
-        for (local, &size) in kernel.locals.iter().zip(sizes) {
-            if size == 0 {
-                return Err(status::INVALID_ARG_SIZE);
-            }
-            let start = end.next_multiple_of(local.align.max(1).into());
-            let place = local.offset as usize;
-            args[place..place + size_of::<u64>()].copy_from_slice(&start.to_le_bytes());
-            end = start + size;
-        }
-        if end > self.enqueuing.shared.kernels.max_local_bytes {
-            return Err(status::OUT_OF_RESOURCES);
-        }
-        Ok(end - kernel.resources.local_bytes)
     }
 
     /// `enqueue_marker`
@@ -222,6 +206,23 @@ impl<'a> Parent<'a> {
         }
         Ok(waits)
     }
+}
+
+/// Stores the offsets of a child's local arguments, with sizes that the parent gives, in its argument block, and returns their
+/// bytes. They are placed in the range `free` of offsets in local memory.
+pub(super) fn place_locals(locals: &[LocalArg], sizes: &[u64], free: Range<u64>, args: &mut [u8]) -> Result<u64, i16> {
+    let mut end = free.start;
+    for (local, &size) in locals.iter().zip(sizes) {
+        if size == 0 {
+            return Err(status::INVALID_ARG_SIZE);
+        }
+        // Sizes are the parent's: any number.
+        let start = end.checked_next_multiple_of(local.align.max(1).into()).ok_or(status::OUT_OF_RESOURCES)?;
+        let place = local.offset as usize;
+        args[place..place + size_of::<u64>()].copy_from_slice(&start.to_le_bytes());
+        end = start.checked_add(size).ok_or(status::OUT_OF_RESOURCES)?;
+    }
+    if end > free.end { Err(status::OUT_OF_RESOURCES) } else { Ok(end - free.start) }
 }
 
 /// A pointer that a kernel passes.

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use clift_include::request::status as request;
+
+use super::LocalArg;
 use super::events::DeviceEvents;
 use super::queue::DeviceQueue;
+use super::request::place_locals;
 use crate::graph::{Dependency, Event, KeepAlive, Node, QueuePosition, Work};
 use crate::pool::PoolHandle;
 use crate::status;
@@ -48,6 +52,22 @@ fn a_queue_is_full_until_a_command_ends() {
     drop(share);
     assert!(queue.reserve(60));
     drop(rest);
+}
+
+#[test]
+fn local_arguments_fit_or_are_refused() {
+    let locals = [LocalArg { offset: 0, align: 1 }, LocalArg { offset: 8, align: 16 }];
+    let mut args = [0; 16];
+    assert_eq!(place_locals(&locals, &[5, 8], 10..100, &mut args), Ok(14));
+    assert_eq!(args.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>(), [10, 16]);
+    for (sizes, error) in [
+        ([0, 8], request::INVALID_ARG_SIZE),
+        ([5, 85], request::OUT_OF_RESOURCES),
+        ([u64::MAX, 8], request::OUT_OF_RESOURCES),
+        ([u64::MAX - 9, u64::MAX], request::OUT_OF_RESOURCES),
+    ] {
+        assert_eq!(place_locals(&locals, &sizes, 10..100, &mut args), Err(error), "{sizes:?}");
+    }
 }
 
 #[test]

@@ -271,7 +271,9 @@ impl Node {
     pub(crate) fn record_start(&self) {
         self.record(Timestamp::Start);
         if self.is_timed() {
-            for part in core::mem::take(&mut self.lock().parts) {
+            // In a statement of its own: events are dropped without the lock.
+            let parts = core::mem::take(&mut self.lock().parts);
+            for part in parts {
                 let times = part.0.recorded();
                 for time in [Timestamp::Queued, Timestamp::Submit, Timestamp::Start] {
                     if times[time as usize] > 0 {
@@ -289,6 +291,13 @@ impl Node {
             let complete = self.times[Timestamp::Complete as usize].load(Ordering::Relaxed);
             let end = &self.times[Timestamp::End as usize];
             let _ = end.compare_exchange(0, complete, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds to the trace that the calling thread submits the command.
+    pub(crate) fn trace_submitted(&self) {
+        if let Some(traced) = &self.traced {
+            traced.submitted();
         }
     }
 
@@ -537,6 +546,12 @@ impl Node {
     /// Records why the command failed; only the first message is kept.
     pub(crate) fn set_fault(&self, message: String) {
         self.lock().fault.get_or_insert(message);
+    }
+
+    /// Number of commands that wait for this one.
+    #[cfg(test)]
+    pub(super) fn dependant_count(&self) -> usize {
+        self.lock().dependants.len()
     }
 
     /// The resources that the command keeps alive.

@@ -158,7 +158,8 @@ struct Order {
     recent: VecDeque<Arc<Node>>,
     /// Out-of-order: the latest barrier.
     barrier: Option<Arc<Node>>,
-    /// Out-of-order: all commands since the latest full barrier that may not have ended.
+    /// Out-of-order: the latest command that waits for all earlier ones, and all commands since then, as far as they may not have
+    /// ended.
     open: Vec<Arc<Node>>,
     /// Length of `open` at which ended commands are removed.
     prune_at: usize,
@@ -278,6 +279,7 @@ impl Drop for Queue {
 }
 
 impl Order {
+    /// Makes a command wait for the one before it.
     fn link_in_order(&mut self, node: &Arc<Node>) {
         if let Some(last) = self.recent.back() {
             last.precede(node, Dependency::Implicit);
@@ -296,6 +298,7 @@ impl Order {
         ended
     }
 
+    /// Makes a command wait for the latest barrier, and with `everything` for all earlier commands.
     fn link_out_of_order(&mut self, node: &Arc<Node>, everything: bool, is_barrier: bool) {
         if everything {
             for earlier in &self.open {
@@ -307,9 +310,10 @@ impl Order {
         }
         if is_barrier {
             self.barrier = Some(node.clone());
-            if everything {
-                self.open.clear();
-            }
+        }
+        if everything {
+            // Who waits for this command waits for all of them.
+            self.open.clear();
         }
         if self.open.len() >= self.prune_at {
             self.open.retain(|earlier| !earlier.is_ended());

@@ -46,7 +46,7 @@ impl Log {
     }
 }
 
-/// WaitList for something that has no event; false when it does not come about.
+/// Waits for something that has no event; false when it does not come about.
 fn eventually(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
@@ -248,8 +248,8 @@ fn deferred_functions_come_after_callbacks() {
     let log = Log::default();
     let event = queue.submit(task(|| ()));
     event.wait();
-    let callback_status = log.clone();
-    event.on_status(status::COMPLETE, Box::new(move |_| callback_status.push(1)));
+    let of_callback = log.clone();
+    event.on_status(status::COMPLETE, Box::new(move |_| of_callback.push(1)));
     crate::pool::defer(log.note(2));
     assert!(eventually(|| log.values() == [1, 2]));
 }
@@ -323,6 +323,23 @@ fn barriers_order_later_commands() {
     assert_eq!(values.len(), 21);
     assert!(values[..10].iter().all(|value| *value < 10) && values[20] == 20);
     assert!([barrier, second, last].iter().all(|event| event.status() == status::COMPLETE));
+}
+
+/// A command that waits for all earlier ones has few predecessors, however many such commands there are.
+#[test]
+fn markers_stand_for_what_they_wait_for() {
+    let queue = out_of_order();
+    let gate = Event::user();
+    let first = queue.submit(task(|| ()).after([gate.clone()]));
+    for _ in 0..1000 {
+        queue.submit(Command::new(Work::Marker));
+    }
+    let other = queue.submit(task(|| ()));
+    let last = queue.submit(Command::new(Work::Marker));
+    assert!(first.0.dependant_count() <= 2 && other.wait() == status::COMPLETE);
+    assert_eq!(last.status(), status::QUEUED);
+    gate.set_user_status(0).expect("it is set once");
+    assert_eq!((last.wait(), first.status()), (status::COMPLETE, status::COMPLETE));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::enqueue::Family;
 use crate::graph::{Node, NodeKind, QueuePosition};
 use crate::launch::{Running, Slot};
@@ -133,8 +135,10 @@ impl Jobs {
         if self.kernels() == 0 && self.tasks() == 0 {
             return None;
         }
-        // Declared before the lock's guard, so that an unused reservation is dropped after the lock has been released.
+        // Declared before the lock's guard, so that an unused reservation, and launches that have ended, are dropped after the lock
+        // has been released.
         let mut reservation = None;
+        let mut gone: SmallVec<[Job; 2]> = SmallVec::new();
         let mut list = self.lock();
         let mut place = 0;
         while let Some(job) = list.get(place) {
@@ -164,6 +168,7 @@ impl Jobs {
                 return job.map(|job| (job, reservation));
             }
             // A launch or family that no thread can join any more was removed; the same place is examined again.
+            gone.extend(job);
         }
         None
     }

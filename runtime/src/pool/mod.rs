@@ -47,7 +47,7 @@ use strand::Strand;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PoolOptions {
     /// Number of workers; `None`: as many as the affinity mask and the cgroup quota allow. A number larger than that is used as
-    /// it is; 0 means 1.
+    /// it is, up to [`MAX_WORKERS`]; 0 means 1.
     pub threads: Option<usize>,
 }
 
@@ -57,7 +57,7 @@ pub struct PoolOptions {
 pub struct AlreadyFixed;
 
 /// Maximum number of workers in a pool.
-const MAX_WORKERS: usize = 1024;
+pub const MAX_WORKERS: usize = 4096;
 
 shared! {
     /// The number of workers, once it has been determined.

@@ -39,7 +39,7 @@ fn waking(thread: Thread, count: &Count) -> impl FnOnce() + Send + use<> {
     }
 }
 
-/// A command is executed though nobody helps, whether the worker still searches or already sleeps.
+/// A command is executed although no waiter helps, whether the worker still searches or already sleeps.
 #[test]
 fn a_command_wakes_a_worker() {
     explore(|| {

@@ -204,8 +204,8 @@ impl StrandState {
 
 /// Calls callbacks; a panic ends only the callback that caused it.
 fn call_all(callbacks: DueCallbacks) {
-    for (callback_status, callback) in callbacks {
-        if catch_unwind(AssertUnwindSafe(move || callback(callback_status))).is_err() {
+    for (status, callback) in callbacks {
+        if catch_unwind(AssertUnwindSafe(move || callback(status))).is_err() {
             tracing::error!("a callback panicked");
         }
     }
@@ -244,7 +244,8 @@ pub(crate) fn call_due() {
     if has_workers { strand.changed.notify_one() } else { strand.call_due() }
 }
 
-/// Makes a function of the application due, after all callbacks that are already due. Used for destructor and build callbacks.
+/// Makes a function due that calls the application, after all callbacks that are already due: destructor callbacks, reports to
+/// contexts.
 pub fn defer(function: impl FnOnce() + Send + 'static) {
     let mut callbacks = DueCallbacks::new();
     callbacks.push((0, Box::new(move |_| function())));

@@ -85,8 +85,8 @@ pub fn suggested_local_size(
     Ok(())
 }
 
-/// An array with one number per dimension; `None` for NULL. If the number of dimensions is wrong, which is reported later, at
-/// most three are read.
+/// An array with one number per dimension; `None` for NULL. If the number of dimensions is wrong, which is reported later, nothing
+/// is read.
 pub fn sizes(array: InArray<usize>, dims: cl_uint) -> Option<[u64; 3]> {
     if array.is_null() {
         return None;

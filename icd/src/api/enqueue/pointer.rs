@@ -35,7 +35,11 @@ pub fn svm_free(
     // num_svm_pointers is not 0
     let pointers: Vec<HostPtr> = svm_pointers.checked(num_svm_pointers, InvalidValue)?.collect();
     // CL_INVALID_EVENT_WAIT_LIST, CL_INVALID_CONTEXT: see `Submission::new`
-    let command = Submission::new(&queue, CL_COMMAND_SVM_FREE, wait)?;
+    let mut command = Submission::new(&queue, CL_COMMAND_SVM_FREE, wait)?;
+    if !function.is_null() {
+        // It is called with the queue, which the application may have released by then.
+        command = command.keep(&queue);
+    }
 
     let context = queue.context().clone();
     let handle = queue.handle();

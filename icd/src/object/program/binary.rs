@@ -14,7 +14,7 @@ use crate::envelope::EnvelopeFormat;
 use crate::frontend::options::BuildCall;
 use crate::frontend::{BuildOptions, KernelReflection};
 
-/// EnvelopeFormat of a binary. The version counts changes of [`Stored`].
+/// The format of a binary. The version counts changes of [`Stored`].
 const FORMAT: EnvelopeFormat = EnvelopeFormat { magic: *b"CLIFTPRG", version: 1 };
 
 /// How a program's units may be used.
