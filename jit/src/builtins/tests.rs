@@ -1,7 +1,7 @@
 //! Expansions applied to constants, folded by the simplifier and compared with host arithmetic.
 
 use clift_kir::dfg::ConstData;
-use clift_kir::{Builder, Elem, Function, Type, Value};
+use clift_kir::{Builder, Elem, Function, Opcode, Type, Value};
 
 use super::{ClOp, Operand, expand};
 use crate::passes;
@@ -148,6 +148,11 @@ fn vectors() {
     let half = 0.5f32.sqrt();
     assert_eq!(unit, lanes([half, 0.0, 0.0, -half]));
     assert_eq!(eval(ClOp::normalize, &[(f4, &lanes([0.0; 4]))], f4), lanes([0.0; 4]));
+    // The ends of the range, and lanes of equal length, which are 1 exactly.
+    for x in [f32::MAX, f32::from_bits(1), 3.0, 49.0] {
+        assert_eq!(eval(ClOp::normalize, &[(f4, &lanes([0.0, x, 0.0, 0.0]))], f4), lanes([0.0, 1.0, 0.0, 0.0]), "{x}");
+        assert_eq!(eval(ClOp::normalize, &[(f4, &lanes([x, x, -x, x]))], f4), lanes([0.5, 0.5, -0.5, 0.5]), "{x}");
+    }
     // Lanes that would underflow if the vector were scaled before the division, or be rounded if it were scaled after it.
     let apart = eval(ClOp::normalize, &[(d2, &[(-2.25e-178f64).to_bits(), 9e-307f64.to_bits()])], d2);
     assert_eq!(f64::from_bits(apart[0]), -1.0);
@@ -162,6 +167,21 @@ fn vectors() {
         [1, 2, 7, 8]
     );
     assert_eq!(eval(ClOp::bitselect, &[(i4, &[0b1100]), (i4, &[0b1010]), (i4, &[0b0110])], i4), [0b1010; 4]);
+}
+
+#[test]
+fn unit_vectors_of_floats_take_one_division() {
+    let f4 = Type::vector(Elem::F32, 4);
+    let mut func = Function::new("f", &[f4]);
+    let block = func.append_block();
+    let mut b = Builder::at_end(&mut func, block);
+    let x = b.arg(0, f4);
+    let value = expand(&mut b, ClOp::normalize, &[Operand::Value(x)], Some(f4)).unwrap().unwrap();
+    b.ret(&[value]);
+    let insts = func.layout.insts(block).iter().map(|&inst| func.dfg.inst(inst));
+    let divisions: Vec<Type> =
+        insts.filter(|data| data.op == Opcode::Fdiv).map(|data| func.dfg.ty(data.args[0])).collect();
+    assert_eq!(divisions, [Type::F64]);
 }
 
 #[test]

@@ -122,32 +122,45 @@ pub(in crate::builtins) fn normalize(b: &mut Builder<'_>, args: &BuiltinArgs) ->
     let unordered = b.fcmp(FloatCond::Uno, x, x);
     let unit = b.select(unordered, x, unit);
     let y = b.select(any_infinite, unit, x);
+    let (quotient, is_zero) = if ty.elem == Elem::F64 { quotient_of_doubles(b, y) } else { quotient_in_wide(b, y) };
+    Some(b.select(is_zero, x, quotient))
+}
+
+fn is_zero(b: &mut Builder<'_>, root: Value) -> Value {
+    let zero = b.fconst(b.ty(root), 0.0);
+    b.fcmp(FloatCond::Oeq, root, zero)
+}
+
+/// y / |y|, and whether |y| is 0. The wider elements have bits to spare, so one reciprocal serves all lanes.
+fn quotient_in_wide(b: &mut Builder<'_>, y: Value) -> (Value, Value) {
+    let ty = b.ty(y);
     let y = resize(b, y, wide(ty.elem));
+    let root = root_of_squares(b, y);
+    let is_zero = is_zero(b, root);
+    let one = b.fconst(b.ty(root), 1.0);
+    let reciprocal = b.float2(Opcode::Fdiv, one, root);
+    let reciprocal = b.splat(reciprocal, ty.lanes());
+    let quotient = b.float2(Opcode::Fmul, y, reciprocal);
+    (resize(b, quotient, ty.elem), is_zero)
+}
+
+/// y / |y|, and whether |y| is 0, for doubles.
+fn quotient_of_doubles(b: &mut Builder<'_>, y: Value) -> (Value, Value) {
+    let lanes = b.ty(y).lanes();
+    let times = |b: &mut Builder<'_>, x: Value, factor: Value| {
+        let factor = b.splat(factor, lanes);
+        b.float2(Opcode::Fmul, x, factor)
+    };
     // A factor above 1 is applied before the division, one below 1 after it, so that lanes much smaller than the largest do not
     // lose bits in between.
-    let factor = (ty.elem == Elem::F64).then(|| scale(b, y).0);
-    let times = |b: &mut Builder<'_>, x: Value, factor: Option<Value>| match factor {
-        Some(factor) => {
-            let factor = b.splat(factor, ty.lanes());
-            b.float2(Opcode::Fmul, x, factor)
-        }
-        None => x,
-    };
+    let factor = scale(b, y).0;
     let scaled = times(b, y, factor);
     let root = root_of_squares(b, scaled);
-    let zero = b.fconst(b.ty(root), 0.0);
-    let is_zero = b.fcmp(FloatCond::Oeq, root, zero);
-    let root = b.splat(root, ty.lanes());
-    let mut part = |op| {
-        factor.map(|factor| {
-            let one = b.fconst(Type::F64, 1.0);
-            b.float2(op, factor, one)
-        })
-    };
-    let (before, after) = (part(Opcode::Fmax), part(Opcode::Fmin));
+    let is_zero = is_zero(b, root);
+    let root = b.splat(root, lanes);
+    let one = b.fconst(Type::F64, 1.0);
+    let (before, after) = (b.float2(Opcode::Fmax, factor, one), b.float2(Opcode::Fmin, factor, one));
     let enlarged = times(b, y, before);
     let quotient = b.float2(Opcode::Fdiv, enlarged, root);
-    let quotient = times(b, quotient, after);
-    let quotient = resize(b, quotient, ty.elem);
-    Some(b.select(is_zero, x, quotient))
+    (times(b, quotient, after), is_zero)
 }
