@@ -1,13 +1,16 @@
 //! Remainders are computed from the quotients of the same operands, where there are such: divisions take several times as long as
-//! a product and a difference.
+//! a product and a difference. Unsigned numbers are divided by `1 << n` with a shift and a mask.
 //!
 //! ```text
 //! row = udiv i, w            row = udiv i, w
 //! col = urem i, w        ->  col = w == 0 ? 0 : i - row * w
+//! d = shl 1, n
+//! pair = udiv i, d       ->  pair = lshr i, n
+//! place = urem i, d          place = and i, d - 1
 //! ```
 //!
 //! This comes late, because other passes know what `i % w` and `i / w` have in common and which bits they have. Divisions by
-//! powers of two stay: they are shifts. A quotient that is computed later in the same block moves to the remainder; one of
+//! constant powers of two stay: they are shifts. A quotient that is computed later in the same block moves to the remainder; one of
 //! another block stays, since it might not be needed at all.
 
 use clift_kir::analysis::{Cfg, DomTree};
@@ -38,10 +41,11 @@ const DIVISIONS: [(Opcode, Part, bool); 4] = [
 
 /// Visits the blocks in reverse postorder, so that quotients come before what they dominate.
 pub(super) fn run(func: &mut Function) -> Changed {
-    let has_remainder = |&block: &Block| {
-        func.layout.insts(block).iter().any(|&inst| matches!(division(func, inst), Some((Part::Remainder, _))))
+    let is_candidate = |&inst: &Inst| {
+        division(func, inst)
+            .is_some_and(|(part, operands)| part == Part::Remainder || exponent(func, operands).is_some())
     };
-    if !func.layout.blocks().iter().any(has_remainder) {
+    if !func.layout.blocks().iter().any(|&block| func.layout.insts(block).iter().any(is_candidate)) {
         return Changed(false);
     }
     let cfg = Cfg::new(func);
@@ -57,6 +61,11 @@ pub(super) fn run(func: &mut Function) -> Changed {
                 let known = quotients.get(&operands).and_then(|scopes| scopes.at(dom.span(block))).copied();
                 let mut b = Builder::at_end(func, block);
                 b.set_loc(b.func.locs[inst]);
+                if let Some(exponent) = exponent(b.func, operands) {
+                    replacements.set(result, shifted(&mut b, part, operands, exponent));
+                    func.layout.append_inst(block, inst);
+                    continue;
+                }
                 match (part, known) {
                     (Part::Quotient, Some(quotient)) => replacements.set(result, quotient),
                     (Part::Quotient, None) => {
@@ -98,6 +107,31 @@ fn division(func: &Function, inst: Inst) -> Option<(Part, Operands)> {
         magnitude != 0 && !magnitude.is_power_of_two()
     });
     is_long.then_some((part, (signed, x, y)))
+}
+
+/// `n`, if unsigned numbers are divided by `1 << n`. That is never 0: counts of shifts are taken modulo the width.
+fn exponent(func: &Function, (signed, _, divisor): Operands) -> Option<Value> {
+    let defined = |value: Value| func.dfg.def_inst(value).map(|inst| func.dfg.inst(inst));
+    let data = defined(divisor)?;
+    let data = if data.op == Opcode::Splat { defined(data.args[0])? } else { data };
+    let is_power = !signed && data.op == Opcode::Shl && func.dfg.as_splat_bits(data.args[0]) == Some(1);
+    is_power.then(|| data.args[1])
+}
+
+/// The quotient or remainder of a number and a power of two.
+fn shifted(b: &mut Builder<'_>, part: Part, (_, x, divisor): Operands, exponent: Value) -> Value {
+    let ty = b.ty(x);
+    match part {
+        Part::Quotient => {
+            let exponent = if b.ty(exponent) == ty { exponent } else { b.splat(exponent, ty.lanes()) };
+            b.int2(Opcode::Lshr, x, exponent)
+        }
+        Part::Remainder => {
+            let one = b.iconst(ty, 1);
+            let mask = b.int2(Opcode::Isub, divisor, one);
+            b.int2(Opcode::And, x, mask)
+        }
+    }
 }
 
 /// The remainder that belongs to a quotient. Both are 0 if the divisor is 0.
