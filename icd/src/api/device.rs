@@ -27,8 +27,10 @@ const DEVICE_TYPES: cl_device_type = CL_DEVICE_TYPE_DEFAULT
 /// # Errors
 /// `CL_INVALID_DEVICE_TYPE` for an invalid type, `CL_DEVICE_NOT_FOUND` if there is no device of it.
 pub fn of_type(device_type: cl_device_type) -> ClResult<Vec<Ref<Device>>> {
-    // CL_INVALID_DEVICE_TYPE if device_type is not a valid value
-    let known = device_type == CL_DEVICE_TYPE_ALL || (device_type != 0 && device_type & !DEVICE_TYPES == 0);
+    // CL_INVALID_DEVICE_TYPE if device_type is not a valid value: bindings without unsigned integers, such as those of Java,
+    // pass CL_DEVICE_TYPE_ALL with its sign extended
+    let all = device_type & CL_DEVICE_TYPE_ALL == CL_DEVICE_TYPE_ALL;
+    let known = all || (device_type != 0 && device_type & !DEVICE_TYPES == 0);
     ensure(known, InvalidDeviceType)?;
     // CL_DEVICE_NOT_FOUND if no OpenCL devices that matched device_type were found
     ensure(device_type & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) != 0, DeviceNotFound)?;

@@ -51,7 +51,7 @@ fn create() {
 #[test]
 fn create_from_type() {
     let make = |ty, e| clCreateContextFromType(null(), ty, None, null_mut(), e);
-    for ty in [CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_DEFAULT, CL_DEVICE_TYPE_ALL] {
+    for ty in [CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_DEFAULT, CL_DEVICE_TYPE_ALL, cl_device_type::MAX] {
         let context = made(|e| make(ty, e));
         assert_eq!(clReleaseContext(context), CL_SUCCESS);
     }

@@ -8,8 +8,9 @@ use super::cl::*;
 fn ids() {
     let p = platform();
     let (mut found, mut count) = (null_mut(), 9);
-    for ty in [CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_DEFAULT, CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU]
-    {
+    // Java's `CL_DEVICE_TYPE_ALL` has its sign extended to 64 bits.
+    let mixed = CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU;
+    for ty in [CL_DEVICE_TYPE_ALL, cl_device_type::MAX, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_DEFAULT, mixed] {
         assert_eq!(clGetDeviceIDs(p, ty, 1, &mut found, &mut count), CL_SUCCESS);
         assert_eq!((found, count), (device(), 1));
     }
