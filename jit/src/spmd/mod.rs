@@ -421,7 +421,6 @@ impl Maker<'_> {
         let whole = rows == Rows::Whole;
         let split = clamped_loads::run(normal, (lanes, rows.known()), self.machine);
         let normal = split.as_ref().unwrap_or(normal);
-        verified(self.module)("clamped_loads", &normal.func);
         let divergence = normal.divergence_in(lanes, rows.known());
         let (mut widened, report) = widen::run(normal, &divergence, lanes, !whole, self.machine);
         let vectorizer = Vectorizer { globals: &self.module.globals, options: self.options, machine: self.machine };
