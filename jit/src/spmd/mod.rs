@@ -49,8 +49,10 @@ use clift_kir::{Function, KernelData, Module, verify};
 use super::{BackendChoice, BuildError, Options, passes};
 use crate::specialize::Transposition;
 use crate::target::machine::Machine;
-use cost::width::{Chance, OtherForm, RowLengths, Width, uses_other_dimensions};
-pub(crate) use cost::width::{LEAST_SUB_GROUP, PackCosts};
+use cost::other_form::OtherForm;
+pub(crate) use cost::other_form::PackCosts;
+pub(crate) use cost::width::LEAST_SUB_GROUP;
+use cost::width::{Chance, RowLengths, Width, uses_other_dimensions};
 use report::VectorizationReport;
 use transform::normalize::KnownOfPacks;
 pub(crate) use transform::rolled_loops;
@@ -240,7 +242,7 @@ pub(crate) fn gains_from_transposition(
 ) -> Option<Transposition> {
     let exchanged = transposed_items::kernel(kernel, exchange);
     let transposed = || transposed_items::run(func, exchange);
-    let form = cost::width::other_form(usual, transposed, RowLengths::of(&exchanged), options, machine)?;
+    let form = cost::other_form::other_form(usual, transposed, RowLengths::of(&exchanged), options, machine)?;
     let OtherForm { lanes, is_faster } = form;
     let coalesces = transposed().is_some_and(|func| coalesced_row(&func, &exchanged, lanes, false) > 0);
     Some(Transposition { exchange, lanes, coalesces, is_faster })

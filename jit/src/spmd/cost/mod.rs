@@ -3,6 +3,7 @@
 
 pub(crate) mod guards;
 mod locality;
+pub(crate) mod other_form;
 pub(crate) mod recurrence;
 pub(crate) mod register_pressure;
 pub(crate) mod rows;

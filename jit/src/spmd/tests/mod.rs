@@ -20,6 +20,7 @@ mod single_lane_regions;
 mod spin_loops;
 mod sub_groups;
 mod superwords;
+mod transposition;
 mod uniformity;
 mod versioning;
 mod width;
